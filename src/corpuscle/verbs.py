@@ -25,6 +25,7 @@ Some parameters are not declared and get what their name says, where a function 
 
 from __future__ import annotations
 
+import builtins
 import importlib
 import inspect
 import os
@@ -32,7 +33,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, Union
 
 from corpuscle.catalogue import TASKS, find
 from corpuscle.errors import InputError, SettingError
@@ -383,6 +384,14 @@ def _naming(path: str | None) -> Iterator[None]:
         raise InputError(path, error.line, error.reason) from error
 
 
+def _type_of(annotation: Any) -> Any:
+    """The type of a setting; ``"str | None"`` where the module postpones annotations."""
+    if not isinstance(annotation, str):
+        return annotation
+    kinds = [None if each == "None" else getattr(builtins, each) for each in annotation.split(" | ")]
+    return kinds[0] if len(kinds) == 1 else Union[tuple(kinds)]  # noqa: UP007
+
+
 def verb(task: str, example: str, *, name: str = "", **facts: Any) -> Callable[[Callable[..., Any]], Verb]:
     """Make a function a verb of a task, of its own name if no other is given; ``facts``: see ``Verb``."""
 
@@ -390,9 +399,7 @@ def verb(task: str, example: str, *, name: str = "", **facts: Any) -> Callable[[
         declared: dict[str, Input | Setting] = {}
         for each in inspect.signature(function).parameters.values():
             if isinstance(each.default, Setting):
-                kind = each.annotation  # a string where the module postpones annotations
-                kind = eval(kind, {"Any": Any}) if isinstance(kind, str) else kind
-                declared[each.name] = typed(each.default, each.name, kind)
+                declared[each.name] = typed(each.default, each.name, _type_of(each.annotation))
             elif isinstance(each.default, Input):
                 declared[each.name] = each.default
         return Verb(task, name or function.__name__.rstrip("_"), function, example, declared, **facts)
