@@ -1,13 +1,12 @@
-"""``python -m bench.record``: does every method of every task still give what it gave when the record was written?
+"""``python -m bench.record --against CHECKOUT``: do two checkouts give the same results on this machine?
 
-Every method is trained and applied on a small generated sample through the command line, with fixed seeds; the
-commands are in ``record.txt``. The record, ``record.json``, has a hash of each array of each model and of each text
-that was written or printed, and each figure of ``--json``; the headers of models, and fields that are never the same
-twice, have no part in it. So a change of the code that should not change results can be checked after every step: each
-difference is one line, and the exit code is 1.
+Every method of every task is trained and applied on a small generated sample through the command line, with fixed
+seeds; the commands are in ``record.txt``. Each side runs in a process of its own that has the ``src`` of its checkout
+on its path. Arrays of models are compared by hash, ``--json`` as objects, texts by content; the headers of models, and
+fields that are never the same twice, have no part in it. So a change of the code that should not change results can be
+checked against the commit before it: each difference is one line, and the exit code is 1.
 
-``--write`` writes the record; names of groups run only these. The hashes hold for one type of machine and one set of
-library versions (a sum in another order is another hash), which is why this is a script and not a test.
+Names of groups or labels run only these: ``lm``, or ``"lm perplexity kn"`` with what its group runs before it.
 """
 
 from __future__ import annotations
@@ -16,21 +15,21 @@ import argparse
 import hashlib
 import io
 import json
+import os
 import shlex
 import shutil
+import subprocess
 import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import chdir, redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Any
 
-from corpuscle.cli.main import main as corpuscle
-
+ROOT = Path(__file__).resolve().parents[1]
 COMMANDS = Path(__file__).with_name("record.txt")
-RECORD = Path(__file__).with_name("record.json")
 SAMPLE = "samples write sample --seed 1 --sentences 1500 --pairs 400 --names 300 --notes 40 --messages 40"
 VOLATILE = {"seconds", "words_per_second", "model", "matrix", "folder", "pack", "report", "signature", "version"}
 """Fields of results that say when, where and how, not what."""
@@ -38,6 +37,7 @@ WITH_TIMES = {"report.html", "report.json", "state.json"}
 """Files that say so."""
 MANY = 20
 """So many files of one kind in a folder have one hash together."""
+SIDE = "import sys; from bench.record import side; side(*sys.argv[1:])"
 
 
 def commands() -> dict[str, dict[str, list[str]]]:
@@ -147,6 +147,8 @@ def make_inputs(command: str = SAMPLE) -> None:
 
 def run(words: list[str]) -> str:
     """What a command prints; one that fails is an error with what it says."""
+    from corpuscle.cli.main import main as corpuscle  # late: that of the checkout whose process this is
+
     output, messages = io.TextIOWrapper(io.BytesIO(), "utf-8"), io.StringIO()
     with redirect_stdout(output), redirect_stderr(messages):
         code = corpuscle([*words, "--quiet"])
@@ -163,22 +165,32 @@ def hash_of(*parts: bytes) -> str:
     return digest.hexdigest()
 
 
-def figures(values: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """The figures of a result: name -> number or text, or a hash of a list."""
-    for name, value in values.items():
-        if isinstance(value, dict) and name not in VOLATILE:
-            yield from figures(value, f"{prefix}{name}.")
-        elif name not in VOLATILE:
-            yield prefix + name, hash_of(json.dumps(value).encode()) if isinstance(value, list) else value
+def figures(value: Any) -> Any:
+    """A result without the fields that are never the same twice."""
+    if isinstance(value, dict):
+        return {name: figures(each) for name, each in value.items() if name not in VOLATILE}
+    return value
 
 
-def arrays(content: bytes) -> Iterator[tuple[str, str]]:
-    """The arrays of a model, if that is what a file has in it: name -> hash."""
-    from safetensors.numpy import load  # late: NumPy comes after the setting of its threads
+def arrays(content: bytes) -> dict[str, str]:
+    """The arrays of a model, if that is what a file has in it: name -> type, shape and hash."""
+    size = int.from_bytes(content[:8], "little")
+    if content[8:9] != b"{" or size >= len(content):
+        return {}
+    begin, header = 8 + size, json.loads(content[8 : 8 + size])
+    header.pop("__metadata__", None)
+    return {
+        name: f"{each['dtype']} {each['shape']} {hash_of(content[slice(*(begin + at for at in each['data_offsets']))])}"
+        for name, each in sorted(header.items())
+    }
 
-    if content[8:9] == b"{" and int.from_bytes(content[:8], "little") < len(content):
-        for name, array in sorted(load(content).items()):
-            yield name, hash_of(str((array.dtype, array.shape)).encode(), array.tobytes())
+
+def text_or_hash(content: bytes) -> str:
+    """A text as it is; a hash of anything else."""
+    try:
+        return content.decode("utf-8")
+    except UnicodeDecodeError:
+        return hash_of(content)
 
 
 def files() -> dict[Path, int]:
@@ -187,82 +199,125 @@ def files() -> dict[Path, int]:
 
 
 def results(words: list[str]) -> dict[str, Any]:
-    """Run a command: name of each array, text and figure -> hash or number."""
+    """Run a command: what it printed (``json``, ``stdout``) or that it failed; file -> text, file: array -> hash."""
     before = files()
     try:
         printed = run(words)
-    except RuntimeError as error:
-        return {"failed": str(error)}
+    except Exception as error:  # whatever one side says must not stop the other
+        return {"failed": str(error) or repr(error)}
     found: dict[str, Any] = {}
     if "--json" in words:
         *lines, last = printed.splitlines(True)
         printed = "".join(lines)
-        found |= figures(json.loads(last))
+        found["json"] = figures(json.loads(last))
     if printed:
-        found["stdout"] = hash_of(printed.encode())
+        found["stdout"] = printed
     new = [path for path, written in files().items() if before.get(path) != written and path.name not in WITH_TIMES]
     in_folder = Counter((path.parent, path.suffix) for path in new)
     together: dict[str, list[bytes]] = {}
     for path in new:
         content = path.read_bytes()
-        if of_model := dict(arrays(content)):
+        if of_model := arrays(content):
             found |= {f"{path}: {name}": value for name, value in of_model.items()}
         elif in_folder[path.parent, path.suffix] > MANY:
             together.setdefault(f"{path.parent}/*{path.suffix}", []).extend((path.name.encode(), content))
         else:
-            found[str(path)] = hash_of(content)
+            found[str(path)] = text_or_hash(content)
     return found | {name: hash_of(*contents) for name, contents in together.items()}
 
 
-def differences(old: dict[str, Any], new: dict[str, Any]) -> Iterator[str]:
-    """What is not the same, one line each."""
-    for name in old.keys() | new.keys():
-        if name not in new:
-            yield f"{name}: is gone"
-        elif name not in old:
-            yield f"{name}: is new" if name != "failed" else f"failed: {new[name]}"
-        elif old[name] != new[name]:
-            yield f"{name}: {old[name]} is now {new[name]}"
+def side(source: str, inputs: str, chosen: str, out: str) -> None:
+    """In a process of its own: run commands (JSON: group -> label -> words) with the package of a checkout."""
+    import corpuscle
 
-
-def main() -> int:
-    groups = commands()
-    parser = argparse.ArgumentParser(prog="python -m bench.record", description=__doc__.partition("\n")[0])
-    parser.add_argument("groups", nargs="*", metavar="GROUP", help=f"{', '.join(groups)} (default: all)")
-    parser.add_argument("--write", action="store_true", help="write the record (of these groups) instead of comparing")
-    given = parser.parse_args()
-    if unknown := set(given.groups) - groups.keys():
-        parser.error(f"no such group: {', '.join(sorted(unknown))}")
-    chosen = given.groups or list(groups)
-    record = json.loads(RECORD.read_text("utf-8")) if RECORD.exists() else {}
-    kept = {label: found for label, found in record.items() if label.split()[0] not in chosen}
-    now: dict[str, dict[str, Any]] = {}
-    changes = 0
-    with tempfile.TemporaryDirectory() as folder, chdir(folder):
-        inputs = Path(folder, "inputs")
-        inputs.mkdir()
+    if not Path(corpuscle.__file__).resolve().is_relative_to(source):
+        raise SystemExit(f"{source}: not the package that is imported, which is {corpuscle.__file__}")
+    if not Path(inputs).exists():
+        Path(inputs).mkdir()
         with chdir(inputs):
             make_inputs()
-        for group in chosen:
-            begin = time.perf_counter()
-            shutil.copytree(inputs, group)
-            with chdir(group):
-                for label, words in groups[group].items():
-                    now[label] = results(words)
-                    if given.write and "failed" not in now[label]:
-                        continue
-                    for line in sorted(differences(record.get(label, {}), now[label])):
-                        print(f"{label}: {line}", flush=True)
-                        changes += 1
-            print(f"{group}: {len(groups[group])} commands, {time.perf_counter() - begin:.0f} s", file=sys.stderr)
-    for label in sorted(record.keys() - kept.keys() - now.keys()):
-        print(f"{label}: is gone")
-        changes += not given.write
-    if given.write and not changes:
-        known = kept | now
-        ordered = {label: known[label] for labels in groups.values() for label in labels if label in known}
-        RECORD.write_text(json.dumps(ordered, indent=1, ensure_ascii=False) + "\n", "utf-8")
-    return int(changes > 0)
+    found: dict[str, dict[str, Any]] = {}
+    for group, labelled in json.loads(chosen).items():
+        begin = time.perf_counter()
+        with tempfile.TemporaryDirectory() as folder:
+            shutil.copytree(inputs, folder, dirs_exist_ok=True)
+            with chdir(folder):
+                found |= {label: results(words) for label, words in labelled.items()}
+        print(f"{group}: {len(labelled)} commands, {time.perf_counter() - begin:.0f} s", file=sys.stderr)
+    Path(out).write_text(json.dumps(found), "utf-8")
+
+
+def run_side(checkout: Path, inputs: Path, chosen: Mapping[str, Mapping[str, list[str]]]) -> dict[str, dict[str, Any]]:
+    """The results of a checkout: label -> what ``results`` gives. The first side writes the inputs of both."""
+    source, out = checkout.resolve() / "src", inputs.with_name("results.json")
+    path = os.pathsep.join([str(source), str(ROOT), os.environ.get("PYTHONPATH", "")])
+    words = [sys.executable, "-c", SIDE, str(source), str(inputs), json.dumps(chosen), str(out)]
+    subprocess.run(words, env=os.environ | {"PYTHONPATH": path}, cwd=ROOT, check=True)
+    return json.loads(out.read_text("utf-8"))
+
+
+def differences(old: Any, new: Any, name: str = "") -> Iterator[str]:
+    """What is not the same, one line each."""
+    if isinstance(old, dict) and isinstance(new, dict):
+        for key in sorted(old.keys() | new.keys()):
+            where = f"{name}: {key}" if name else key
+            if key not in new:
+                yield f"{where}: is gone"
+            elif key not in old:
+                yield f"{where}: is new" + (f", {_short(new[key])}" if key == "failed" else "")
+            else:
+                yield from differences(old[key], new[key], where)
+    elif isinstance(old, str) and isinstance(new, str) and old.count("\n") + new.count("\n") > 0 and old != new:
+        before, after = old.splitlines(True), new.splitlines(True)
+        same = next((k for k, (a, b) in enumerate(zip(before, after, strict=False)) if a != b), None)
+        if same is None:
+            yield f"{name}: {len(before):,} lines are now {len(after):,}"
+        else:
+            yield f"{name}: line {same + 1}: {_short(before[same])} is now {_short(after[same])}"
+    elif old != new:
+        yield f"{name}: {_short(old)} is now {_short(new)}"
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 100 else text[:97] + "..."
+
+
+def choose(names: Iterable[str], groups: Mapping[str, Mapping[str, list[str]]]) -> dict[str, dict[str, list[str]]]:
+    """The commands of groups, and of labels with those before them in their group; all if there are no names."""
+    chosen: dict[str, dict[str, list[str]]] = {}
+    for name in names or groups:
+        group = name if name in groups else next((each for each in groups if name in groups[each]), None)
+        if group is None:
+            raise KeyError(name)
+        labels = list(groups[group])
+        wanted = labels if name == group else labels[: labels.index(name) + 1]
+        if len(wanted) > len(chosen.get(group, ())):
+            chosen[group] = {label: groups[group][label] for label in wanted}
+    return chosen
+
+
+def main(arguments: list[str] | None = None) -> int:
+    groups = commands()
+    parser = argparse.ArgumentParser(prog="python -m bench.record", description=__doc__.partition("\n")[0])
+    parser.add_argument("names", nargs="*", metavar="GROUP|LABEL", help=f"{', '.join(groups)} (default: all)")
+    parser.add_argument("--against", type=Path, required=True, metavar="CHECKOUT", help="the one to compare with")
+    given = parser.parse_args(arguments)
+    if not (given.against / "src/corpuscle").is_dir():
+        parser.error(f"{given.against} is no checkout: it has no src/corpuscle")
+    try:
+        chosen = choose(given.names, groups)
+    except KeyError as error:
+        parser.error(f"no such group or label: {error.args[0]}")
+    with tempfile.TemporaryDirectory() as folder:
+        inputs = Path(folder, "inputs")
+        new = run_side(ROOT, inputs, chosen)
+        old = run_side(given.against, inputs, chosen)
+    lines = list(differences(old, new))
+    lines += [f"{label}: failed on both sides: {_short(found['failed'])}" for label, found in new.items()
+              if "failed" in found and "failed" in old[label]]  # fmt: skip
+    print(*lines, sep="\n", end="\n" if lines else "")
+    return int(bool(lines))
 
 
 if __name__ == "__main__":

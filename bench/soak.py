@@ -337,7 +337,7 @@ class Runs:
                 before = record.files()
                 printed = self.run(trial, line, [*line.words, "--workers", str(number)])
                 *rest, last = printed.splitlines() or [""]
-                figures = dict(record.figures(json.loads(last))) if last[:1] == "{" else last
+                figures = record.figures(json.loads(last)) if last[:1] == "{" else last
                 found.append((rest, figures, digests(before)))
         if any(each != found[0] for each in found):
             trial.judge("damaged", f"other output with more workers: {line.label}")
