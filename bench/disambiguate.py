@@ -409,7 +409,7 @@ def notes(results: dict[str, Any]) -> str:
         "  they change little, and weighing each word by itself makes it worse: many weights for few documents.",
         "- Of PADT, further models, analyses of neighbours, ways of weighing, Buckwalter's tables, 22,000 and 88,000",
         "  words were measured before document features became faster, a change after which all recorded rankings are",
-        "  the same (`python -m bench.record --against CHECKOUT disambiguate`), and all of PADT before empty input got an answer; their",
+        "  the same (`bench.record`, group disambiguate), and all of PADT before empty input got an answer; their",
         "  seconds are those of then.",
         "- Tokens of the Quran are written words: `pre1`, `pre2`, `suf` and `pron` are what is attached.",
     ])  # fmt: skip
