@@ -95,7 +95,7 @@ def test_a_huge_penalty_leaves_no_feature_and_still_gives_links() -> None:
     model = LogLinear(beta=1e8, passes=1).fit(TINY)
     assert not any(weights.any() for weights in model.weights_)
     assert model.learned_features(0) == []
-    assert len(model.align(TINY)) == len(TINY)
+    assert len(model.align(TINY).links) > 0
 
 
 def test_neighbourhoods_contain_each_other_and_reach_every_word() -> None:
