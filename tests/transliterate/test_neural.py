@@ -289,9 +289,9 @@ def test_what_was_in_the_pairs_is_remembered(model, pairs):
     known = NeuralTransliterator(**QUICK, ensemble=2, right_to_left=1)
     known.vocab_, known.models_, known.chosen_ = model.vocab_, model.models_, model.chosen_
     known.memory_ = Memory.of([])
-    plain = known.transliterate(["abcde", f"{source} abcde"], 3)
+    alone, plain = known.transliterate(["abcde"], 3), known.transliterate(["abcde", f"{source} abcde"], 3)
     known.memory_ = Memory.of([(source, "right"), (source, "right"), (source, "other")])
-    assert known.transliterate(["abcde"], 3) == plain[:1]
+    assert known.transliterate(["abcde"], 3) == alone
     best = known.transliterate([source, f"{source} abcde"], 3)
     assert [c.target for c in best[0][:2]] == ["right", "other"] and len(best[0]) == 3
     assert best[1][0].target == f"right {plain[0][0].target}" != plain[1][0].target

@@ -106,7 +106,7 @@ def test_what_takes_too_long_is_refused_and_the_next_question_is_answered(pack):
 
 
 def test_what_needs_more_memory_than_there_is_is_refused(pack):
-    with client(pack, memory=60 << 20) as opened:  # a worker may have twice that, and Numba alone needs more
+    with client(pack, memory=30 << 20) as opened:  # a worker may have twice that, and Numba alone needs more
         response = opened.post(LM, json={"text": "a"})
         assert response.status_code == 503 and "memory" in response.json()["error"]
         assert opened.get("/api/pack").status_code == 200
