@@ -28,7 +28,7 @@ SETS = {
 }
 SAMPLE = "sample"
 BINS, DRAWS, PAIRS, MIXED = 10, 8, 800, 40
-SOURCES = ("corpuscle/align/**/*.py", "corpuscle/packs/steps/unseen_pairs.py")
+SOURCES = ("corpuscle/align/**/*.py",)
 WANTED = {"es-en": "es-en", "fr-en, 5,000 pairs": "fr-en"}
 
 
@@ -111,8 +111,8 @@ def suspicious(timer, paths: list[str]) -> dict[str, float]:
     import numpy as np
 
     from corpuscle.align import HMM
-    from corpuscle.packs.chapters.alignments import BY_CHANCE
-    from corpuscle.packs.steps.unseen_pairs import score_by_halves
+    from corpuscle.align.evaluation import score_by_halves
+    from corpuscle.packs.systems.alignments import BY_CHANCE
     from corpuscle.random import Random
     from corpuscle.text import Bitext, Corpus, read_conllu
 

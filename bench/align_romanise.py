@@ -27,7 +27,7 @@ def cells(data: Path) -> Iterator[Cell]:
         texts = english, data / f"{stem}.conllu"
         arguments = {"english": str(texts[0]), "other": str(texts[1])}
         sides = tuple(Call(way, "bench.align_romanise:names", arguments | {"romanise": way}) for way in WAYS)
-        sources = (*SOURCES, "corpuscle/text/romanise.py")
+        sources = (*SOURCES, "corpuscle/text/scripts.py")
         yield Cell(language, language, sides, inputs=texts, repeats=1, warm_up=False, sources=sources)
 
 

@@ -39,8 +39,7 @@ from bench.harness import Call, Cell, Claim, row, source_digest, trained
 SOURCES = (
     "corpuscle/engine/dp/trees.py", "corpuscle/engine/dp/projections.py",
     "corpuscle/words/kernels/brown.py", "corpuscle/words/kernels/exchange.py",
-    *(f"corpuscle/words/{name}.py" for name in ("brown", "classes", "exchange", "hmm", "hmm_learning", "hmm_text",
-                                                 "merging", "counting")),
+    *(f"corpuscle/words/{name}.py" for name in ("brown", "classes", "exchange", "hmm", "hmm_learning", "trees")),
 )  # fmt: skip
 METHODS: dict[str, tuple[str, dict[str, Any]]] = {
     "Brown": ("brown", {}),
@@ -206,7 +205,7 @@ def names(
     timer, data: str, name: str, method: str, features: str, learned: Learned | None = None
 ) -> dict[str, Any]:
     """Learn a tagger, judge it; counts of spans by sentence are kept for paired tests."""
-    from corpuscle.text.schemes import spans_of_tags
+    from corpuscle.text.mention_tags import spans_of_tags
 
     folder, learned = Path(data), learned or _learned(name)
     train, test = (_read(folder, name, part, learned.parsed) for part in ("train", "dev"))
@@ -226,7 +225,7 @@ def _strings_seen(train: Any, test: Any) -> list[set[Any]]:
     """The longest strings that were entities in the training part, with the type that they had most often."""
     from collections import Counter, defaultdict
 
-    from corpuscle.text.schemes import spans_of_tags
+    from corpuscle.text.mention_tags import spans_of_tags
 
     seen: dict[tuple[str, ...], Counter[str]] = defaultdict(Counter)
     for words, labels in zip(train[0], train[2], strict=True):
@@ -253,7 +252,7 @@ def _tagged(data: Path, learned: Learned, method: str, features: str, parts: Any
 
     import pycrfsuite
 
-    from corpuscle.text.schemes import spans_of_tags
+    from corpuscle.text.mention_tags import spans_of_tags
 
     made = [_features(data, learned, method, features, part) for part in parts]
     trainer = pycrfsuite.Trainer(algorithm="lbfgs", verbose=False)
@@ -338,7 +337,7 @@ def _instances(words: Any, labels: Any, kind: str) -> tuple[Any, Any, list[str],
     last token, a verb at its first."""
     import numpy as np
 
-    from corpuscle.text.schemes import spans_of_tags
+    from corpuscle.text.mention_tags import spans_of_tags
 
     tokens, sentences, keys, senses, first = [], [], [], [], 0
     for number, (sentence, tags) in enumerate(zip(words, labels, strict=True)):

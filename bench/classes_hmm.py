@@ -204,8 +204,7 @@ def held_out(timer, text: str, settings: dict[str, Any]) -> dict[str, Any]:
 
 def curve(timer, text: str, settings: dict[str, Any]) -> dict[str, Any]:
     """Learn, and look at a fifth of what was held out, and at the support of the last batch, on the way."""
-    from corpuscle.words.hmm_learning import Em
-    from corpuscle.words.hmm_text import Parameters, chunks, likelihoods, links_of, weights_of
+    from corpuscle.words.hmm_learning import Em, Parameters, chunks, likelihoods, links_of, weights_of
 
     train, dev = _text(text)
     model, step = _model(workers=1, **settings), Em.step

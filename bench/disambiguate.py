@@ -140,7 +140,7 @@ def measured(model: Any, gold: Any) -> tuple[dict[str, float], Any]:
 def _speed(model: Any, bank: Any) -> float:
     """The words that are ranked in a CPU second once their candidates are there."""
     from corpuscle.disambiguate.lists import ranked, text_of
-    from corpuscle.disambiguate.weighing import shares_of
+    from corpuscle.disambiguate.weight_fitting import shares_of
 
     lists = model.lists_of(text_of(bank, model.strip_vowels))
     begin = time.process_time()

@@ -37,7 +37,7 @@ PASSES = {"e3c-en", "e3c-fr", "e3c-es", "conll2003-en"}
 """Sets that are also tagged in two passes."""
 SOURCES = (
     "corpuscle/entities/**/*.py", "corpuscle/engine/dp/chains.py", "corpuscle/measure/mentions.py",
-    "corpuscle/text/gapped.py",
+    "corpuscle/text/mention_tags.py",
 )  # fmt: skip
 TAGGED = {"ncbi-disease"}
 """Sets whose words get tags by a tagger of GUM, too."""
@@ -234,7 +234,7 @@ def speed(timer: Any, train: str, dev: str) -> dict[str, float]:
 
     from corpuscle.entities import CrfTagger, read_documents, warm
     from corpuscle.entities.learning import all_features
-    from corpuscle.text.gapped import tags_of_mentions, with_ends, without_ends
+    from corpuscle.text.mention_tags import tags_of_mentions, with_ends, without_ends
 
     warm()
     known, gold = read_documents(train), read_documents(dev)

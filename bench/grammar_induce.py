@@ -25,7 +25,7 @@ SEGINER, PEER = "Seginer's parser", os.environ.get("CCLPARSER", "")
 RANDOM, ORACLE, BOUND = "random distances", "treemetric, oracle top", "oracle-top-right"
 SOURCES = (
     "corpuscle/grammar/treemetric.py", "corpuscle/grammar/ccm.py", "corpuscle/grammar/distances.py",
-    "corpuscle/grammar/kernels/*.py", "corpuscle/engine/dp/evolution.py", "corpuscle/engine/dp/cky.py",
+    "corpuscle/grammar/kernels/*.py", "corpuscle/engine/dp/cky.py",
 )  # fmt: skip
 WAYS: dict[str, dict[str, Any]] = {
     METRIC: {}, ORACLE: {"top_bracket": "oracle"}, BETTER: IMPROVED,

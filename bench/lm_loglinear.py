@@ -38,8 +38,8 @@ MODELS = {
 SOURCES = tuple(
     f"corpuscle/{name}.py"
     for name in (
-        "engine/optim/proximal", "engine/optim/accelerated", "engine/ngrams/suffixes", "engine/containers/mergeable",
-        "lm/kernels/loglinear", "lm/objective",
+        "lm/kernels/proximal", "lm/kernels/accelerated", "lm/kernels/suffixes", "lm/kernels/loglinear",
+        "lm/loglinear_fitting",
     )
 )  # fmt: skip
 FILES = CELLS / "files"
@@ -194,8 +194,8 @@ def _tree(corpus: Any, order: int):
     """The trie of a text's contexts, and which words can be predicted."""
     import numpy as np
 
-    from corpuscle.engine.ngrams.suffixes import suffix_trie
     from corpuscle.lm import LogLinearModel
+    from corpuscle.lm.kernels.suffixes import suffix_trie
 
     model = LogLinearModel(order=order)
     corpus = model._take(corpus)
@@ -220,8 +220,8 @@ def proximal_steps(timer) -> dict[str, float]:
     point is what counts suggest, so that contexts that occur together have the same weights."""
     import numpy as np
 
-    from corpuscle.engine.ngrams.suffixes import collapsed
-    from corpuscle.engine.optim.proximal import forest_of, tree_linf, tree_linf_by_pivot
+    from corpuscle.lm.kernels.proximal import forest_of, tree_linf, tree_linf_by_pivot
+    from corpuscle.lm.kernels.suffixes import collapsed
 
     train = _texts(0)[0]
     found: dict[str, float] = {}
@@ -248,7 +248,7 @@ def beside_spams(timer, peer: str) -> dict[str, float]:
 
     import numpy as np
 
-    from corpuscle.engine.optim.proximal import _preorder, forest_of, tree_l2, tree_linf
+    from corpuscle.lm.kernels.proximal import _preorder, forest_of, tree_l2, tree_linf
 
     train, found = _texts(0)[0], {}
     with timer:
@@ -281,9 +281,9 @@ def one_pass(timer, text: str, tokens: int) -> dict[str, float]:
 
     import numpy as np
 
-    from corpuscle.engine.ngrams.suffixes import collapsed
-    from corpuscle.engine.optim.accelerated import Fista
-    from corpuscle.lm.objective import Objective, Shape
+    from corpuscle.lm.kernels.accelerated import Fista
+    from corpuscle.lm.kernels.suffixes import collapsed
+    from corpuscle.lm.loglinear_fitting import Objective, Shape
     from corpuscle.text import read_text
 
     corpus = read_text(text)

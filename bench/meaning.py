@@ -38,8 +38,7 @@ CHOSEN, EVERY = (32, 5, False), (32, 1, False)
 MEASURES = ("hellinger", "js", "kl", "cosine")
 SETS = {"rg65": "RG65", "ws353": "WS353", "ws353-similarity": "WS353, similarity", "ws353-relatedness": "relatedness"}
 PHRASES = {"gs2011": "subject, verb, object (GS2011)", "ml2010-verb-object": "verb, object (ML2010)"}
-WORDS = ("forests", "hmm", "hmm_learning", "hmm_text", "judging", "meaning", "near", "phrases", "relations",
-         "similarities")  # fmt: skip
+WORDS = ("forests", "hmm", "hmm_learning", "meaning", "phrases", "similarity_benchmarks", "window_vectors")
 SOURCES = ("corpuscle/engine/dp/*.py", "corpuscle/measure/correlation.py", "corpuscle/text/judgements.py",
            *(f"corpuscle/words/{name}.py" for name in WORDS))  # fmt: skip
 PICTURE = HERE.parent / "docs" / "images" / "meaning-relations.svg"
@@ -344,7 +343,7 @@ def plain_tables(results: dict[str, Any]) -> list[str]:
 def _draw(result: dict[str, Any]) -> None:
     """Box plots of relations for the page of the task."""
     from corpuscle.figures import box_plot
-    from corpuscle.words.relations import NAMES, ORDER
+    from corpuscle.words.similarity_benchmarks import NAMES, ORDER
 
     curves = {side: result["runs"][side][0]["curves"] for side in ("without map", "with map")}
     boxes = {side: [each[f"scores {name}"] for name in ORDER] for side, each in curves.items()}

@@ -81,7 +81,7 @@ def _words(data: str) -> list[str]:
 
 
 def _tweets(data: str) -> list[list[str]]:
-    from corpuscle.text.tokens import split_words
+    from corpuscle.text.sentences import split_words
 
     with gzip.open(f"{data}/text-tweets2009/tweets.txt.gz", "rt", encoding="utf-8") as file:
         return [split_words(line).lower().split() for line in file]
@@ -222,7 +222,7 @@ def lexnorm(timer: Any, data: str, group: str) -> dict[str, float]:
 
 def _categories(gold: Any, found: list[list[str]], listed: set[str]) -> dict[str, float]:
     """The share of each kind of error, and how many of them come out right."""
-    from corpuscle.normalise.survey import category_of
+    from corpuscle.normalise.corpus_tools import category_of
 
     right: Counter[str] = Counter()
     all_of: Counter[str] = Counter()
@@ -241,8 +241,8 @@ def sets(timer: Any, data: str) -> dict[str, float]:
     of LexNorm are in the dictionaries."""
     import numpy as np
 
+    from corpuscle.normalise.contexts import context_scores, places_of
     from corpuscle.normalise.lexicon import Reach
-    from corpuscle.normalise.places import context_scores, places_of
     from corpuscle.normalise.tokens import reduced
 
     gold, model = _gold(data, "norm-lexnorm12/dev.tsv"), variant(_plain(data), {"combine": "sum"})
@@ -301,7 +301,7 @@ def detect(timer: Any, data: str, bank: str) -> dict[str, float]:
 def survey(timer: Any, data: str) -> dict[str, float]:
     """How many words of texts are unknown, and how many messages have a tenth of such words, two tenths, and so on."""
     from corpuscle.normalise import survey_of
-    from corpuscle.text.tokens import split_words
+    from corpuscle.text.sentences import split_words
 
     known = {word.lower() for word in _words(data)} | {"rt"}
     known = {word for word in known if len(word) > 1 or word in "ai"}
@@ -337,8 +337,8 @@ def sms(timer: Any, data: str, method: str) -> dict[str, float]:
 
     from corpuscle.compiled import frozen
     from corpuscle.measure import bleu
-    from corpuscle.measure.kernels.overlaps import edit_distance
-    from corpuscle.text.tokens import split_words
+    from corpuscle.measure.overlaps import edit_distance
+    from corpuscle.text.sentences import split_words
 
     lines = Path(data, "norm-nus-sms2k/dev.tsv").read_text("utf-8").splitlines()
     typed, meant = ([split_words(line.split("\t")[side]).lower().split() for line in lines] for side in (0, 1))

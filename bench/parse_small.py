@@ -26,7 +26,7 @@ PLAIN, CLASSES, BOTH = "forms and tags", "+ classes", "+ classes and vectors"
 WAYS: dict[str, list[str]] = {PLAIN: [], CLASSES: ["frequent"], BOTH: ["frequent", "vectors"]}
 TAGS = {"gold": "gold tags", "jackknife": "predicted tags"}
 SOURCES = (
-    "corpuscle/parse/**/*.py", "corpuscle/tag/**/*.py", "corpuscle/engine/dp/*.py", "corpuscle/words/sources.py",
+    "corpuscle/parse/**/*.py", "corpuscle/tag/**/*.py", "corpuscle/engine/dp/*.py", "corpuscle/words/word_features.py",
 )  # fmt: skip
 
 

@@ -16,7 +16,7 @@ OTHERS = (
 )  # fmt: skip
 RAW = {"german-gsd": "de", "czech-fictree": "cs", "french-sequoia": "fr", "finnish-tdt": "fi"}
 """Treebanks for which there is raw text of other kinds."""
-SOURCES = ("corpuscle/tag/**/*.py", "corpuscle/measure/tags.py", "corpuscle/words/sources.py")
+SOURCES = ("corpuscle/tag/**/*.py", "corpuscle/measure/tags.py", "corpuscle/words/word_features.py")
 LOOKS = 5
 PEERS = {"crfsuite": "crfsuite_job", "UDPipe 1": "udpipe_job"}
 UDPIPE = os.environ.get("UDPIPE_PYTHON", "")

@@ -40,10 +40,10 @@ OTHERS: dict[str, dict[str, Any]] = {
 SYNTHETIC = {"en-hi": ("en-vi", "en-fa"), "en-vi": ("en-hi",)}
 """Sets, and others whose English names are made pairs of."""
 CURVE = (500, 1000, 2000, 5000)
-SOURCES = ("corpuscle/neural/*.py", "corpuscle/engine/neural/*.py", "corpuscle/transliterate/*.py")
+SOURCES = ("corpuscle/neural/*.py", "corpuscle/neural/kernels/*.py", "corpuscle/transliterate/*.py")
 LOOP = tuple(
     f"corpuscle/{name}.py"
-    for name in ("engine/neural/gradients", "neural/network", "neural/fused", "neural/training", "neural/examples")
+    for name in ("neural/kernels/gradients", "neural/network", "neural/fused", "neural/training", "neural/examples")
 )
 HELD_OUT, STEP = 500, 1000
 UPDATES = 20

@@ -18,7 +18,7 @@ from typing import Any
 from bench.harness import HERE, Call, Cell, Claim, Commands, Side, joined, table, typical
 
 TITLE = "brown and wikitext2, 3 million tokens, 100 dimensions"
-WORDS = ("canonical", "cooccurrence", "lrmvl", "near", "signatures", "spelling", "vectors")
+WORDS = ("canonical", "cooccurrence", "lrmvl", "spelling", "vectors", "window_vectors")
 SOURCES = (
     "corpuscle/engine/linalg/*.py", "corpuscle/words/kernels/cooccurrence.py", "corpuscle/words/kernels/smooths.py",
     *(f"corpuscle/words/{name}.py" for name in WORDS),

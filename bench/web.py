@@ -28,7 +28,7 @@ from tests.web.processes import Server, kill_at_random
 PACK = Path(os.environ.get("CORPUSCLE_PACK", FILES / "web-pack"))
 SERVER = tuple(
     f"corpuscle/web/{name}.py"
-    for name in ("annotations", "answers", "app", "asking", "guard", "holdings", "loop", "pool", "server")
+    for name in ("annotations", "app", "endpoints", "guard", "learning_loop", "pool", "served_models", "server")
 )
 """What takes part in every answer, and in keeping annotations."""
 LATENCY, FIRST, CROWD, KILLS, REQUESTS = "latency", "first view", "crowd", "kills", "requests"
@@ -43,7 +43,7 @@ def cells(data: Path) -> Iterator[Cell]:
     }  # fmt: skip
     for name, title in jobs.items():
         call = Call("corpuscle", f"bench.web:{name.replace(' ', '_')}_job", {"pack": str(PACK)})
-        more = () if name == KILLS else ("corpuscle/web/worker.py", "corpuscle/web/verbs/t*.py", "corpuscle/lm/*.py")
+        more = () if name == KILLS else ("corpuscle/web/worker.py", "corpuscle/lm/verbs.py", "corpuscle/lm/*.py")
         yield Cell(name, title, (call,), prepare=_prepare, repeats=1, warm_up=False, sources=SERVER + more)
 
 

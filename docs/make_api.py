@@ -49,7 +49,7 @@ def public_names(package: str) -> dict[str, str]:
     for node in ast.walk(_tree(module)):
         if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith(module + "."):
             names |= {alias.asname or alias.name: node.module for alias in node.names}
-    if not any(home.startswith(module + ".") for home in names.values()) or package == "samples":
+    if not any(home.startswith(module + ".") for home in names.values()):
         names |= {node.name: module for node in _tree(module).body if isinstance(node, ast.ClassDef | ast.FunctionDef)}
     return {name: home for name, home in names.items() if not name.startswith("_")}
 

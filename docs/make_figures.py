@@ -14,11 +14,11 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from corpuscle.engine.linalg.divergence import factorise
 from corpuscle.engine.linalg.sparse import Rows
-from corpuscle.engine.optim.proximal import forest_of, l1, tree_l2, tree_linf
 from corpuscle.figures import Series, draw_mentions, line_plot
 from corpuscle.figures.svg import Sheet, text_width
+from corpuscle.lm.kernels.kl_factorisation import factorise
+from corpuscle.lm.kernels.proximal import forest_of, l1, tree_l2, tree_linf
 from corpuscle.measure import normalisation_scores
 from corpuscle.normalise import Normaliser
 from corpuscle.samples import Language, Note, Pair, Sentence, generate

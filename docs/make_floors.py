@@ -1,8 +1,5 @@
-"""Draw docs/images/floors.svg: the floors of the house as the linter knows them, and how data flows through them.
-
-    python docs/make_floors.py
-
-The tasks and the modules of the ground are those of ``pyproject.toml``; a test checks that the picture shows them.
+"""The picture of the floors of the house as the linter knows them, and of how data flows through them, see
+``make_pages``. The tasks and the modules of the ground are those of ``pyproject.toml``.
 """
 
 from __future__ import annotations
@@ -11,7 +8,6 @@ import tomllib
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-PICTURE = ROOT / "docs" / "images" / "floors.svg"
 LEFT, WIDTH = 230, 500
 SHADES = ("#f8f2e8", "#f6efe2", "#f4ebda", "#f2e7d2", "#efe2c8", "#ebdcbd", "#e7d5b0", "#e2cda2", "#d9c08d")
 
@@ -162,6 +158,3 @@ def picture() -> str:
     ]
     return "\n".join([HEAD.format(height=end + 68, tasks=", ".join(tasks)), *body]) + "\n"
 
-
-if __name__ == "__main__":
-    PICTURE.write_text(picture(), encoding="utf-8")

@@ -1,13 +1,10 @@
-"""Write docs/settings.md, the tables of all settings, from their declarations: ``python docs/make_settings.py``."""
+"""The page of all settings, from their declarations, see ``make_pages``."""
 
 from __future__ import annotations
-
-from pathlib import Path
 
 from corpuscle.catalogue import TASKS, find
 from corpuscle.settings import Setting, option_of
 
-PAGE = Path(__file__).with_name("settings.md")
 INTRODUCTION = """# Settings
 
 Every setting is declared once, on the class that has it; this page, the help of the command line, the checks and the
@@ -45,6 +42,3 @@ def page() -> str:
             lines.append("")
     return "\n".join(lines)
 
-
-if __name__ == "__main__":
-    PAGE.write_text(page(), encoding="utf-8")

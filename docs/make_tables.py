@@ -1,8 +1,5 @@
-"""``python docs/make_tables.py``: the page "Which command do I need?", the list of tasks on the start page, and their
-table on the page about the architecture.
-
-All follow from the catalogue, the order of the packages from the linter's list; a test says when they do not.
-"""
+"""The page "Which command do I need?", the list of tasks on the start page, and their table on the page about the
+architecture, from the catalogue and the linter's list, see ``make_pages``."""
 
 from __future__ import annotations
 
@@ -13,7 +10,6 @@ from pathlib import Path
 from corpuscle.catalogue import COMMANDS, TASKS
 
 DOCS = Path(__file__).parent
-WHICH, START, HOUSE = DOCS / "which.md", DOCS / "index.md", DOCS / "architecture.md"
 BEGIN, END = "<!-- tasks: begin -->", "<!-- tasks: end -->"
 
 QUESTIONS = {
@@ -84,8 +80,3 @@ def house(text: str) -> str:
         rows.append(f"| `{package}` | {commands} | {about} | {pages} |")
     return _between(text, "\n".join(rows))
 
-
-if __name__ == "__main__":
-    WHICH.write_text(which(), encoding="utf-8")
-    START.write_text(start(START.read_text(encoding="utf-8")), encoding="utf-8")
-    HOUSE.write_text(house(HOUSE.read_text(encoding="utf-8")), encoding="utf-8")

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import corpuscle.cli
+import corpuscle.words.verbs
 from corpuscle.catalogue import COMMANDS, TASKS, Method, find, home_of
 from corpuscle.cli.derive import group_of
 from corpuscle.cli.main import main
@@ -43,7 +43,7 @@ def test_everything_that_a_task_names_exists(name):
 @pytest.mark.parametrize("name", COMMANDS)
 def test_everything_that_a_command_names_exists(name):
     command = COMMANDS[name]
-    assert find(f"{command.commands}:group").commands[name].help
+    assert find(command.verb).help and find(command.verb).name == name
     assert (ROOT / "docs" / command.page).is_file()
 
 
@@ -65,10 +65,10 @@ def test_declarations_of_settings_cost_neither_numpy_nor_numba(module):
     assert done.stdout == "[]\n", done.stderr
 
 
-def test_the_catalogue_itself_imports_nothing():
+def test_the_catalogue_itself_imports_nothing_but_how_it_is_extended():
     code = "import sys, corpuscle.catalogue; print([name for name in sys.modules if name.startswith('corpuscle.')])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert done.stdout == "['corpuscle.catalogue']\n", done.stderr
+    assert done.stdout == "['corpuscle.extensions', 'corpuscle.catalogue']\n", done.stderr
 
 
 # ---- what follows from it
@@ -150,9 +150,9 @@ def test_a_method_that_is_added_to_the_catalogue_is_in_help_trains_saves_and_loa
     more = {"words.initials": "tests.test_catalogue:InitialsClasses"}
     task = replace(task, methods={**task.methods, "initials": line}, kinds={**task.kinds, **more})
     monkeypatch.setitem(TASKS, "classes", task)
-    find(f"{task.commands}:group")
-    monkeypatch.setattr(corpuscle.cli, "classes", sys.modules[task.commands])  # to be there again afterwards
-    monkeypatch.delitem(sys.modules, task.commands)  # so that commands are made as in a new process
+    find(f"{task.verbs}:train")
+    monkeypatch.setattr(corpuscle.words.verbs, "classes", sys.modules[task.verbs])  # to be there again afterwards
+    monkeypatch.delitem(sys.modules, task.verbs)  # so that verbs are declared as in a new process
 
     assert main(["classes", "train", "--help"]) == 0
     help = " ".join(capsys.readouterr().out.split())

@@ -4,6 +4,7 @@ compiled once, none with a way in from Python that nobody takes; the same functi
 import ast
 import json
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -203,10 +204,12 @@ def test_every_kernel_is_called_from_python_and_wrappers_are_made_for_no_other()
     assert sum(mark == "part" for mark in made.values()) > 300
 
 
-@pytest.mark.parametrize("tests", ["containers", "dp", "linalg", "neural", "test_*.py"])
+@pytest.mark.parametrize(
+    "tests", ["engine/containers", "engine/dp", "engine/linalg", "neural/kernels", "engine/test_*.py"]
+)
 def test_the_exact_tests_of_the_engine_hold_in_plain_python(tests):
     """Not those of sums in single precision: compiled, they are added up in another order, to more digits."""
-    paths = [str(path) for path in sorted((Path(__file__).parent / "engine").glob(tests))]
+    paths = [str(path) for path in sorted(Path(__file__).parent.glob(tests))]
     options = "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-W", "ignore", "-k", "not full_sort"
     assert " passed" in run("-m", "pytest", *options, *paths, NUMBA_DISABLE_JIT="1")
 
@@ -225,8 +228,8 @@ TWICE = {
     "corpuscle.align.kernels.fertility._prepare": "sentences of 16 and of 32 bits",
     "corpuscle.engine.dp.cky._put": "stacks of 32 and of 64 bits",
     "corpuscle.engine.dp.spanning.best_tree": "all arcs of a chart, and those of a shorter sentence",
-    "corpuscle.text.kernels.scan._find": "the text, which is mapped, and the table's own bytes",
-    "corpuscle.text.kernels.scan._key": "the text, which is mapped, and the table's own bytes",
+    "corpuscle.text.kernels._find": "the text, which is mapped, and the table's own bytes",
+    "corpuscle.text.kernels._key": "the text, which is mapped, and the table's own bytes",
 }
 """The kernels that one run needs for two types of arrays."""
 
@@ -240,3 +243,12 @@ def test_learning_from_a_kit_compiles_no_kernel_twice(tmp_path):
     )
     assert report["code"] == 0 and report["kernels"] > 200
     assert set(report["again"]) <= set(TWICE) and max(report["again"].values()) == 2
+
+
+def test_a_copy_of_the_sources_elsewhere_uses_what_was_compiled_here(tmp_path):
+    here, there, cache = Path(compiled.__file__).parent, tmp_path / "src", tmp_path / "cache"
+    first = run("-c", USE, CORPUSCLE_CACHE=str(cache))
+    files = {path: path.stat().st_mtime_ns for path in cache.rglob("*.nb?")}
+    shutil.copytree(here, there / "corpuscle", copy_function=shutil.copy, ignore=shutil.ignore_patterns("__pycache__"))
+    assert run("-c", USE, CORPUSCLE_CACHE=str(cache), PYTHONPATH=str(there)) == first
+    assert {path: path.stat().st_mtime_ns for path in cache.rglob("*.nb?")} == files and files

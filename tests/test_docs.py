@@ -14,12 +14,15 @@ import subprocess
 import sys
 import tomllib
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
 import corpuscle
+from corpuscle.catalogue import find
 from corpuscle.cli.main import COMMANDS, TASKS, main
 from corpuscle.errors import MissingExtra
+from corpuscle.settings import option_of
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("bench/**/*.md")])
@@ -28,6 +31,15 @@ MODULES = sorted(
     for module in pkgutil.walk_packages(corpuscle.__path__, "corpuscle.")
     if not module.name.endswith("__main__")
 )
+
+
+def script(name):
+    """What a script of the documentation defines."""
+    return runpy.run_path(str(ROOT / "docs" / f"{name}.py"))
+
+
+MADE = script("make_pages")["generated"]()
+"""The files that are made when the site is built."""
 
 
 def block_after(mark, text):
@@ -73,55 +85,66 @@ def test_links_lead_to_files(page):
     for target in re.findall(r"\]\(([^)\s]+)\)", text):
         if not re.match(r"[a-z]+:", target):
             path = target.partition("#")[0]
-            assert not path or (page.parent / path).exists(), target
+            assert not path or (page.parent / path).exists() or path in MADE, target
 
 
 def test_every_page_is_in_the_menu_and_the_menu_has_only_pages():
     menu = re.findall(r":\s+([\w/-]+\.md)\s*$", (ROOT / "mkdocs.yml").read_text(), re.M)
-    assert sorted(menu) == sorted(str(page.relative_to(ROOT / "docs")) for page in ROOT.glob("docs/**/*.md"))
+    pages = {page.relative_to(ROOT / "docs").as_posix() for page in ROOT.glob("docs/**/*.md")}
+    assert sorted(menu) == sorted(pages | {name for name in MADE if name.endswith(".md")})
 
 
 def test_the_picture_of_the_floors_shows_the_layers_of_the_linter():
-    made = runpy.run_path(str(ROOT / "docs" / "make_floors.py"))
-    assert made["PICTURE"].read_text(encoding="utf-8") == made["picture"](), "python docs/make_floors.py makes it anew"
-    page, (tasks, ground) = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8"), made["layers"]()
-    assert [name for name in (*tasks, *ground) if f"`{name}`" not in page] == []
+    page, (tasks, ground) = (ROOT / "docs" / "architecture.md").read_text(), script("make_floors")["layers"]()
+    assert [name for name in (*tasks, *ground) if name not in MADE["images/floors.svg"]] == []
+    assert [name for name in ground if f"`{name}`" not in page] == []
 
 
-def test_the_pictures_of_shared_work_and_of_penalties_are_what_their_script_draws():
-    made = runpy.run_path(str(ROOT / "docs" / "make_figures.py"))
-    for name, draw in (("scale-tree", "sharing"), ("lm-penalties", "penalties")):
-        assert (ROOT / "docs" / "images" / f"{name}.svg").read_text(encoding="utf-8") == made[draw]() + "\n"
-
-
-def test_the_glossary_is_in_order_and_says_every_word_once_in_a_line_or_two():
-    entries = re.split(r"^- ", (ROOT / "docs" / "glossary.md").read_text(), flags=re.M)[1:]
-    words = [re.match(r"\*\*([\w -]+)\*\*", entry)[1] for entry in entries]
-    assert words == sorted(set(words))
-    assert all(len(entry.strip().splitlines()) <= 2 for entry in entries)
-
-
-def test_the_page_of_settings_follows_from_their_declarations():
-    script = runpy.run_path(str(ROOT / "docs" / "make_settings.py"))
-    assert script["PAGE"].read_text(encoding="utf-8") == script["page"]()
-
-
-def test_the_tables_of_tasks_follow_from_the_catalogue():
-    made = runpy.run_path(str(ROOT / "docs" / "make_tables.py"))
-    start = made["START"].read_text(encoding="utf-8")
-    assert made["WHICH"].read_text(encoding="utf-8") == made["which"](), "python docs/make_tables.py makes it anew"
-    assert start == made["start"](start) and made["BEGIN"] in start, "python docs/make_tables.py makes it anew"
-    house = made["HOUSE"].read_text(encoding="utf-8")
-    assert house == made["house"](house) and made["BEGIN"] in house, "python docs/make_tables.py makes it anew"
+@pytest.mark.parametrize(("name", "draw"), [("scale-tree", "sharing"), ("lm-penalties", "penalties")])
+def test_a_picture_says_what_its_script_draws(name, draw):
+    committed = (ROOT / "docs" / "images" / f"{name}.svg").read_text(encoding="utf-8")
+    assert labels(committed) == labels(script("make_figures")[draw]())
 
 
 def test_the_picture_of_the_start_page_shows_every_step():
-    made = runpy.run_path(str(ROOT / "docs" / "make_overview.py"))
-    assert made["PICTURE"].read_text(encoding="utf-8") == made["picture"](), "docs/make_overview.py makes it anew"
+    made = script("make_overview")
+    assert labels(made["PICTURE"].read_text(encoding="utf-8")) == labels(made["picture"]()), "make it anew"
+
+
+def labels(svg):
+    """What a picture says, place for place, without where it stands."""
+    return [text.strip() for text in ElementTree.fromstring(svg).itertext() if text.strip()]
+
+
+def test_the_glossary_says_every_word_once_in_a_line_or_two():
+    entries = re.split(r"^- ", (ROOT / "docs" / "glossary.md").read_text(), flags=re.M)[1:]
+    words = [re.match(r"\*\*([\w -]+)\*\*", entry)[1] for entry in entries]
+    assert len(words) == len(set(words)) > 50
+    assert all(len(entry.strip().splitlines()) <= 2 for entry in entries)
+
+
+def test_the_page_of_settings_has_every_option_of_every_method_with_its_default():
+    sections = dict(zip(*[iter(re.split(r"^## (\w+)$", MADE["settings.md"], flags=re.M)[1:])] * 2, strict=True))
+    for name, task in TASKS.items():
+        for method, each in task.methods.items():
+            [section] = [part for part in sections[name].split("### ") if f"`--method {method}`" in part.split("\n")[0]]
+            rows = dict(re.findall(r"^\| `(--[\w-]+)`\*? \| (.*) \|$", section, re.M))
+            for setting in find(each.settings).SETTINGS.values():
+                if setting.name != "method":
+                    assert setting.default_text() in rows[option_of(setting.name)], (name, method, setting.name)
+
+
+def test_the_page_of_questions_and_the_tables_name_every_task_and_its_page():
+    made, which = script("make_pages"), MADE["which.md"]
+    for name, each in (TASKS | COMMANDS).items():
+        assert f"`corpuscle {name}`" in which and f"]({each.page})" in which
+    pages = [made["with_tables"](name, (ROOT / "docs" / name).read_text()) for name in ("index.md", "architecture.md")]
+    assert all(f"[{name}]({task.page})" in pages[0] for name, task in TASKS.items())
+    assert all(f"[{name}]({TASKS[name].page})" in pages[1] for name in ("lm", "classes", "align", "grammar"))
 
 
 def test_the_reference_has_every_public_name_of_every_package():
-    made = runpy.run_path(str(ROOT / "docs" / "make_api.py"))
+    made = script("make_api")
     assert {task.package.partition(".")[2] for task in TASKS.values()} <= {*made["packages"]()}
     for package in made["packages"]():
         public = set(importlib.import_module(f"corpuscle.{package}").__all__)

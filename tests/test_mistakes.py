@@ -26,11 +26,13 @@ VALUES = {
     "str": "the",
     "int": 1,
 }
+RULES = {"parse left", "parse right"}
+"""What looks at a treebank, from which it learns nothing."""
 LEARNERS = {
     f"{task} {name}": find(method.learner)
     for task, each in TASKS.items()
     for name, method in each.methods.items()
-    if hasattr(find(method.learner), "fit")  # a rule needs no learning
+    if hasattr(find(method.learner), "fit") and f"{task} {name}" not in RULES
 }
 MAKING = {"fit", "checkpoint", "replace", "restored", "restored_from", "from_container", "from_tables"}
 """What an unfitted learner is for."""

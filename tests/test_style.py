@@ -53,4 +53,4 @@ def test_commands_and_measures_write_numbers_as_text_wording_says():
     }  # fmt: skip
     assert formats(SOURCES / "text" / "wording.py")
     # The confidence that is a part of a label in a tree is data.
-    assert {name: specs for name, specs in found.items() if specs} == {"cli/constituents.py": ["f'.3f'"]}
+    assert {name: specs for name, specs in found.items() if specs} == {"grammar/verbs.py": ["f'.3f'"]}

@@ -12,6 +12,7 @@ from contextlib import chdir
 from pathlib import Path
 
 from corpuscle.cli.main import main
+from corpuscle.transliterate.kernels import windows
 
 FOLDER = Path(__file__).parent / "data" / "models"
 TEXT = "the cat sees the dog\nthe dog sees a cat\na bird sings\n\nthe bird sees the cat\na dog sings\n" * 3
@@ -117,6 +118,7 @@ COMMANDS = {
 
 def make() -> Iterator[tuple[str, bytes]]:
     """Every kind with its file."""
+    windows.WEIGHTS = 256
     with tempfile.TemporaryDirectory() as folder, chdir(folder):
         Path("text").write_text(TEXT, "utf-8")
         Path("unspaced").write_text(TEXT.replace(" ", ""), "utf-8")

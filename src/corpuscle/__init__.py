@@ -43,7 +43,7 @@ def load(path: str | PathLike[str], expected: type[Any] | None = None) -> Any:
     if Path(path).is_dir():
         from corpuscle.catalogue import find
 
-        loaded = find("corpuscle.packs.loaded:LoadedPack")(path)
+        loaded = find("corpuscle.packs.pack:LoadedPack")(path)
     else:
         from corpuscle.model import load as load_model
 

@@ -5,7 +5,8 @@ its model files, its step of ``learn`` and its page. Everything above the ground
 imported when it is used (``find``). The command line, ``load``, ``warm``, ``learn``, the navigation of the
 documentation, the tables of the README and the layers of the linter follow from it, or a test says that they differ.
 
-A new method of a task is its class, its line here, its tests and a paragraph of the task's page.
+A new method of a task is its class, its line here, its tests and a paragraph of the task's page. Other packages add
+methods by entry points, see ``corpuscle.extensions``.
 """
 
 from __future__ import annotations
@@ -13,7 +14,10 @@ from __future__ import annotations
 import importlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
+
+from corpuscle.extensions import Extended, extensions
 
 __all__ = ["COMMANDS", "TASKS", "Command", "Method", "Task", "find", "home_of"]
 
@@ -21,11 +25,13 @@ __all__ = ["COMMANDS", "TASKS", "Command", "Method", "Task", "find", "home_of"]
 @dataclass(frozen=True)
 class Method:
     """A way to learn: ``--method NAME``. ``settings`` is the light class with its declarations, ``learner`` the class
-    that learns; where a class serves several methods, its setting ``method`` has their names as choices."""
+    that learns; where a class serves several methods, its setting ``method`` has their names as choices. ``kinds``:
+    of a method of another package, kind of its model files -> class."""
 
     settings: str
     learner: str
     help: str
+    kinds: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -33,8 +39,7 @@ class Task:
     """A group of commands.
 
     - ``help``: one line; ``summary``: a line of the README; ``package``: its home; ``page``: in docs/;
-    - ``verbs``: the module with its verbs, from which its commands follow; ``commands``: where there is none, the
-      module with the ``group`` of its commands;
+    - ``verbs``: the module with its verbs, from which its commands and views follow;
     - ``methods``: name -> ``Method``, the default first; ``kinds``: kind of model file -> its class;
     - ``kernels``: whether the package has a ``warm()``; ``step``: what ``learn`` does for it, one or several.
     """
@@ -42,23 +47,32 @@ class Task:
     help: str
     summary: str
     package: str
-    commands: str
+    verbs: str
     page: str
     methods: Mapping[str, Method] = field(default_factory=dict)
     kinds: Mapping[str, str] = field(default_factory=dict)
     kernels: bool = True
     step: str = ""
-    verbs: str = ""
 
 
 @dataclass(frozen=True)
 class Command:
-    """A command without actions: ``commands`` is the module that has it by its name."""
+    """A command without actions; ``verb``: what it does, as ``"module:name"``."""
 
     help: str
     summary: str
-    commands: str
+    verb: str
     page: str
+
+
+def _methods(task: str) -> dict[str, Method]:
+    """What other packages add to the methods of a task."""
+    added = {name.partition("."): method for name, method in extensions("methods").items()}
+    return {method: record for (of, _, method), record in added.items() if of == task}
+
+
+def _kinds(task: str) -> dict[str, str]:
+    return {kind: home for method in _methods(task).values() for kind, home in method.kinds.items()}
 
 
 def _task(
@@ -71,12 +85,12 @@ def _task(
     kinds: Mapping[str, str] | None = None,
     kernels: bool = True,
     step: str = "",
-    verbs: bool = False,
+    verbs: str = "verbs",
 ) -> tuple[str, Task]:
-    """A task and its name, from which its package (unless that is another), its module of commands or of verbs and its
-    page follow.
+    """A task and its name, from which its package (unless that is another), its module of verbs and its page follow.
 
-    ``methods``: name -> class of settings, class that learns, help; ``kinds``: kind -> class; both in the package.
+    ``methods``: name -> class of settings, class that learns, help; ``kinds``: kind -> class; ``verbs``: the module of
+    its verbs; all in the package.
     """
     home = f"corpuscle.{package or name}"
     ways = {
@@ -84,9 +98,12 @@ def _task(
         for method, (settings, learner, about) in (methods or {}).items()
     }
     homes = {kind: f"{home}:{learner}" for kind, learner in (kinds or {}).items()}
-    place = " ".join(f"corpuscle.packs.steps.{each}" for each in step.split())
-    commands, declared = ("", f"{home}.verbs") if verbs else (f"corpuscle.cli.{name}", "")
-    return name, Task(help, summary, home, commands, f"{name}.md", ways, homes, kernels, place, declared)
+    of_all = Extended(ways, partial(_methods, name)) if ways else ways
+    of_all_kinds = Extended(homes, partial(_kinds, name)) if homes else homes
+    place = " ".join(f"corpuscle.packs.systems.{each}" for each in step.split())
+    return name, Task(
+        help, summary, home, f"{home}.{verbs}", f"{name}.md", of_all, of_all_kinds, kernels, place
+    )
 
 
 _NGRAM = ("NgramSettings", "NgramModel")
@@ -177,6 +194,7 @@ TASKS: dict[str, Task] = dict([
         },
         kinds={"words.exchange": "ExchangeClasses", "words.brown": "BrownClasses", "words.hmm": "HmmClasses"},
         step="word_classes:WORD_CLASSES",
+        verbs="verbs.classes",
     ),
     _task(
         "vectors",
@@ -198,12 +216,14 @@ TASKS: dict[str, Task] = dict([
             "words.lrmvl": "LrmvlVectors",
         },
         step="word_vectors:WORD_VECTORS",
+        verbs="verbs.vectors",
     ),
     _task(
         "meaning",
         "Meaning: what words mean, alone, in a sentence and in phrases.",
         "what words, tokens in context and phrases mean, as shares of hidden classes; senses, substitutes, maps",
         package="words",
+        verbs="verbs.meaning",
     ),
     _task(
         "metric",
@@ -215,7 +235,6 @@ TASKS: dict[str, Task] = dict([
             "diagonal": (*_METRIC, "the same with weights of single features only"),
         },
         kinds={"metric.model": "MetricModel"},
-        verbs=True,
     ),
     _task(
         "topics",
@@ -293,7 +312,6 @@ TASKS: dict[str, Task] = dict([
         methods={"crf": ("TaggerSettings", "Tagger", "a conditional random field over the likely tags of each word")},
         kinds={"tag.crf": "Tagger"},
         step="tagger:TAGGER",
-        verbs=True,
     ),
     _task(
         "disambiguate",
@@ -399,22 +417,25 @@ COMMANDS: dict[str, Command] = {
     "learn": Command(
         "Learn everything that a folder of files allows.",
         "everything that a folder of files allows, with a report",
-        commands="corpuscle.cli.learn",
+        verb="corpuscle.packs.verbs:learn",
         page="learn.md",
     ),
     "serve": Command(
         "Look at a pack, or one model, in the browser; annotate, learn again.",
         "a pack or a model in the browser: views of a text, annotation, learning again",
-        commands="corpuscle.cli.serve",
+        verb="corpuscle.cli.verbs:serve",
         page="workbench.md",
     ),
     "info": Command(
-        "Show what is in a model file.", "what is in a model file", commands="corpuscle.cli.info", page="data-model.md"
+        "Show what is in a model file.",
+        "what is in a model file",
+        verb="corpuscle.cli.verbs:info",
+        page="data-model.md",
     ),
     "warm": Command(
         "Compile the kernels of a task now instead of at its first use.",
         "compile kernels ahead of first use",
-        commands="corpuscle.cli.warm",
+        verb="corpuscle.cli.verbs:warm",
         page="data-model.md",
     ),
 }
@@ -422,7 +443,9 @@ COMMANDS: dict[str, Command] = {
 
 def home_of(kind: str) -> str | None:
     """The class of a kind of model file, if there is such a kind."""
-    return next((task.kinds[kind] for task in TASKS.values() if kind in task.kinds), None)
+    ours = (getattr(task.kinds, "own", task.kinds) for task in TASKS.values())
+    own = next((kinds[kind] for kinds in ours if kind in kinds), None)
+    return own or next((task.kinds[kind] for task in TASKS.values() if kind in task.kinds), None)
 
 
 def find(place: str) -> Any:

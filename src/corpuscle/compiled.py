@@ -25,7 +25,7 @@ from functools import cache, partial
 from importlib.metadata import version
 from pathlib import Path
 from types import ModuleType
-from typing import Any, TypeVar, cast
+from typing import Any, ClassVar, TypeVar, cast
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -224,15 +224,42 @@ def _checksum(data: bytes) -> bytes:
     return hashlib.blake2b(data, digest_size=16).digest()
 
 
+class _Locator(caching._CacheLocator):
+    """The directory of a module's machine code. Its name depends on all sources that matter, so that neither where
+    these lie nor their time does: checkouts and environments with equal sources share what was compiled."""
+
+    def __init__(self, function: Callable[..., Any], file: str):
+        self._function, self._py_file = function, file
+
+    @classmethod
+    def from_function(cls, py_func: Callable[..., Any], py_file: str) -> _Locator:
+        return cls(py_func, py_file)
+
+    def get_cache_path(self) -> str:
+        return str(cache_directory(self._function.__module__))
+
+    def get_source_stamp(self) -> str:
+        return ""
+
+    def get_disambiguator(self) -> str:
+        return str(self._function.__code__.co_firstlineno)
+
+
+class _CacheOfResults(caching.CompileResultCacheImpl):
+    """What is kept of a kernel, and where."""
+
+    _locator_classes: ClassVar = [_Locator]
+
+
 class _Cache(caching.FunctionCache):
     """Numba's cache of a kernel over such files; where they cannot be written, the next process compiles again."""
 
+    _impl_class = _CacheOfResults
     told = False
 
     def __init__(self, function: Callable[..., Any]):
         super().__init__(function)
-        stamp = self._impl.locator.get_source_stamp()
-        self._cache_file = _CacheFile(self._cache_path, self._impl.filename_base, stamp)
+        self._cache_file = _CacheFile(self._cache_path, self._impl.filename_base, "")
 
     def save_overload(self, sig: Any, data: Any) -> None:
         """Keep what was compiled."""

@@ -27,7 +27,10 @@ from typing import Any, ClassVar, Literal, Self, Union, dataclass_transform, get
 
 from corpuscle.errors import SettingError
 
-__all__ = ["Parallel", "Seeded", "Setting", "Settings", "learned", "option_of", "setting", "size_of", "typed"]
+__all__ = [
+    "CLUSTER", "WORKERS", "Parallel", "Seeded", "Setting", "Settings", "check_together", "learned", "option_of",
+    "setting", "size_of", "typed",
+]  # fmt: skip
 
 ORIGINS = ("given", "default", "tuned")
 _KINDS = {int: "a whole number", float: "a number", bool: "true or false", str: "text"}
@@ -58,12 +61,15 @@ def size_of(text: str) -> int:
 class Setting:
     """The declaration of one setting.
 
-    - ``default``; ``help``: one line; ``shown``: what help shows as the default, where the value says too little;
+    - ``default``: ``...`` if it must be given; ``help``: one line; ``shown``: what help shows as the default, where
+      the value says too little;
     - ``choices``: the values that a text may have; ``words``: texts that may stand where a number is expected;
     - ``low``, ``high``: the least and the greatest number; ``above``, ``below``: bounds that it may not reach;
     - ``metavar``: what help writes for the value; ``parse``: from the text of the command line to the value;
     - ``runtime``: how the work is done, not what comes of it: neither saved nor compared;
-    - ``flag``: how the command line spells it, such as ``-k``, where that is not ``--name``;
+    - ``excludes``: the name of another setting that means the same in another way: one of the two stays None;
+    - ``flag``: how the command line spells it, where that is not ``--name``, or ``-k`` for one letter;
+      ``repeated``: there, a tuple is given as the option several times;
     - ``name``, ``type``, ``items``, ``optional``: from the declaration: type of the value, or of its items if it is a
       tuple, and whether it may be None.
     """
@@ -80,7 +86,9 @@ class Setting:
     metavar: str = ""
     parse: Callable[[str], Any] | None = None
     runtime: bool = False
+    excludes: str = ""
     flag: str = ""
+    repeated: bool = False
     name: str = ""
     type: Any = str
     items: bool = False
@@ -89,7 +97,12 @@ class Setting:
     @property
     def option(self) -> str:
         """How the command line spells it."""
-        return self.flag or option_of(self.name)
+        return self.flag or (f"-{self.name}" if len(self.name) == 1 else option_of(self.name))
+
+    @property
+    def required(self) -> bool:
+        """Whether it must be given."""
+        return self.default is ...
 
     def expected(self) -> str:
         """What a right value is, for complaints."""
@@ -166,7 +179,7 @@ class Setting:
 
     def default_text(self) -> str:
         """What help and tables show as the default; empty if there is nothing to show."""
-        if self.shown or self.default in (None, False, ()):
+        if self.shown or self.default in (None, False, (), ...):
             return self.shown
         if self.default is True:
             return "on"
@@ -197,7 +210,7 @@ class Setting:
         whole: dict[str, Any] = {"type": "array", "items": one} if self.items else one
         others = [{"enum": list(self.words)}] * bool(self.words) + [{"type": "null"}] * self.optional
         whole = {"anyOf": [whole, *others]} if others else whole
-        return whole | {"description": self.help, "default": self.default}
+        return whole | {"description": self.help} | ({} if self.required else {"default": self.default})
 
 
 def setting(help: str, *, default: Any, **facts: Any) -> Any:
@@ -224,6 +237,26 @@ def typed(declared: Setting, name: str, annotation: Any) -> Setting:
     if items:
         kind = get_args(kind)[0]
     return dataclasses.replace(declared, name=name, type=kind, items=items, optional=type(None) in options)
+
+
+def check_together(declarations: Mapping[str, Setting], values: Mapping[str, Any]) -> None:
+    """Complain about two values of which one excludes the other."""
+    for name, declared in declarations.items():
+        other = declared.excludes
+        if other and values.get(name) is not None and values.get(other) is not None:
+            raise SettingError(f"give {name} or a {other}, not both: a {other} has {name} of its own")
+
+
+WORKERS: Any = setting(
+    "How many workers share the work.",
+    default=None,
+    low=1,
+    high=1024,
+    shown="one for each core",
+    runtime=True,
+    excludes="cluster",
+)
+CLUSTER: Any = setting("Work on the Dask cluster at this address.", default=None, metavar="ADDRESS", runtime=True)
 
 
 @dataclass_transform(kw_only_default=True, field_specifiers=(setting, learned))
@@ -275,6 +308,7 @@ class Settings:
             name: declared.checked(values[name]) if name in values else declared.default
             for name, declared in declarations.items()
         }
+        check_together(declarations, complete)
         vars(self).update(complete, _origins=origins, chosen_={})
         self.__post_init__()
 
@@ -287,6 +321,7 @@ class Settings:
             if not declared.runtime:
                 raise AttributeError(f"{name} is a setting: use replace({name}=...), which gives a new learner")
             value = declared.checked(value)
+            check_together(type(self).SETTINGS, vars(self) | {name: value})
         super().__setattr__(name, value)
 
     def __repr__(self) -> str:
@@ -351,24 +386,8 @@ class Settings:
 class Parallel(Settings):
     """Settings of everything that can share its work."""
 
-    workers: int | None = setting(
-        "How many workers share the work.", default=None, low=1, high=1024, shown="one for each core", runtime=True
-    )
-    cluster: Any = setting("Work on the Dask cluster at this address.", default=None, metavar="ADDRESS", runtime=True)
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self._check_work(self.workers, self.cluster)
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        if name in Parallel.SETTINGS:
-            self._check_work(**{"workers": self.workers, "cluster": self.cluster, name: value})
-        super().__setattr__(name, value)
-
-    @staticmethod
-    def _check_work(workers: int | None, cluster: Any) -> None:
-        if workers is not None and cluster is not None:
-            raise SettingError("give workers or a cluster, not both: a cluster has workers of its own")
+    workers: int | None = WORKERS
+    cluster: Any = CLUSTER
 
 
 class Seeded(Settings):

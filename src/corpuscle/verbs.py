@@ -16,10 +16,18 @@ objects: ``apply("words.tagger", "text.txt", confidence=True)``. A value is read
 called; the code below trusts it. The module of a task's verbs is named by the catalogue and imports nothing heavy:
 readers are named by strings, and bodies import what they need. Annotations of settings name builtin types only.
 
+A **view** is a question that the workbench asks of a model: what it works on was typed, and what it returns is plain
+data. It has no command.
+
+    @view("lm", text="a b c")
+    def surprisal(model: Any, text: Corpus = text(raw=True)) -> dict[str, Any]: ...
+
 Some parameters are not declared and get what their name says, where a function has them:
 
+- ``tagger``: of a view, the tagger of the pack, if it has one;
 - ``output``: the file that ``-o`` names, None in Python; ``keep``: see ``Keep``;
 - ``work``: ``workers`` and ``cluster`` as they were given (``work=True``);
+- ``settings``: those of the class of settings of the verb that were given, see ``Verb``;
 - ``names``: parameter -> the file that its value was read from.
 """
 
@@ -31,18 +39,20 @@ import inspect
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
-from functools import partial
+from dataclasses import dataclass, field, replace
+from functools import cache, partial
 from typing import Any, NamedTuple, Protocol, Union
 
 from corpuscle.catalogue import TASKS, find
 from corpuscle.errors import InputError, SettingError
-from corpuscle.settings import Parallel, Seeded, Setting, option_of, setting, typed
+from corpuscle.extensions import extensions
+from corpuscle.settings import Parallel, Seeded, Setting, check_together, option_of, setting, typed
 
 __all__ = [
-    "RAW", "SEED", "Answer", "File", "Input", "Keep", "Learned", "Picture", "Ready", "Shown", "Table", "Typed", "Verb",
-    "a_model", "bitext", "evaluates", "messages", "names", "pairs", "path", "setting", "text", "trains",
-    "treebank", "trees", "verb", "verbs_of", "word",
+    "ITEMS", "MOST", "RAW", "SEED", "Answer", "Export", "File", "Input", "K", "Keep", "Learned", "Lines",
+    "Picture", "Ready", "Shown", "Table", "Typed", "Verb", "Writable", "a_model", "annotated", "bitext",
+    "evaluates", "lines", "made_by", "messages", "names", "pairs", "path", "read_by", "setting", "text",
+    "trains", "treebank", "trees", "verb", "verbs_of", "view", "views", "views_of", "word", "written",
 ]  # fmt: skip
 
 _READERS = "corpuscle.text.inputs"
@@ -70,12 +80,16 @@ class Input:
     - ``reader``: ``"module:function"`` with the parameters ``(value, model, declared)`` and those of ``options``; it
       makes what the annotation says of a path, ``Typed`` text, a list or the thing itself;
     - ``help``, ``metavar``: for the command line, where the latter is the parameter's name in capitals by default;
-    - ``default``: of the command line, if there is one; ``many``: several files; ``option``: by name, not by position;
+    - ``default``: of the command line, if there is one; ``many``: several files; ``option``: by name, not by position,
+      repeated if it may be ``many``, and with as many values as its metavar has words;
     - ``options``: what else the reader takes: its own settings and inputs, by name. An Input that is ``only_options``
       has no value of its own on the command line;
-    - ``without``: other parameters that it means nothing with, and why; ``kinds``: of a model file;
+    - ``without``: other parameters that it means nothing with, and why; ``belongs``: to the input whose reader takes
+      it, so that there are both or neither; ``kinds``: of a model file;
+    - ``methods``: of a training: those that it means something with, if not all;
     - ``empty``: the complaint about a text without words; ``form``: the verb writes it, see ``cli.outputs.Output``;
-    - ``offers``: what the shell completes: ``file``, ``dir`` or ``plain``.
+    - ``file_reader``: the function of a path that reads such a file, see ``read_by``;
+    - ``offers``: what the shell completes: ``file``, ``dir``, ``plain`` (nothing) or some words.
     """
 
     reader: str
@@ -87,10 +101,13 @@ class Input:
     options: Mapping[str, Input | Setting] = field(default_factory=dict)
     only_options: bool = False
     without: Mapping[str, str] = field(default_factory=dict)
+    belongs: bool = False
     kinds: tuple[str, ...] = ()
+    methods: tuple[str, ...] = ()
     empty: str = ""
     form: str = ""
-    offers: str = "file"
+    file_reader: str = ""
+    offers: str | tuple[str, ...] = "file"
 
     def read(self, value: Any, model: Any = None, **options: Any) -> Any:
         """What the verb works on, made of what it was given."""
@@ -99,18 +116,25 @@ class Input:
     @property
     def schema(self) -> dict[str, Any]:
         """The JSON schema of what a form asks for."""
-        return {"type": "string", "description": self.help}
+        default = {"default": self.default.text} if isinstance(self.default, Typed) else {}
+        return {"type": "string", "description": self.help, **default}
 
 
-def _input(kind: str, help: str = "", **facts: Any) -> Any:
-    """An Input that a reader of ``text.inputs`` makes; an option is one that need not be given."""
+def _input(kind: str, help: str = "", *, reader: str = "", **facts: Any) -> Any:
+    """An Input that a reader of ``text.inputs`` makes, or another one; an option is one that need not be given."""
     if facts.get("option"):
         facts.setdefault("default", None)
-    return Input(f"{_READERS}:{kind}", help, **facts)
+    return Input(reader or f"{_READERS}:{kind}", help, **facts)
 
 
 RAW = Setting(False, "The input is running text: split it into sentences and tokens.", name="raw", type=bool)
 SEED: Any = Seeded.SETTINGS["seed"]
+MOST = 10**9
+"""The greatest count that a setting may have: what is greater does not fit the integers of a kernel."""
+K: Any = setting("How many.", default=10, low=1, high=200)
+"""Of a view."""
+ITEMS: Any = setting("How many items.", default=20, low=1, high=500)
+"""Of a view for annotators."""
 
 
 def text(help: str = "", *, raw: bool = False, **facts: Any) -> Any:
@@ -123,20 +147,61 @@ def treebank(help: str = "", *, raw: bool = False, **facts: Any) -> Any:
     return _input("treebank", help, **({"options": {"raw": RAW}} if raw else {}) | facts)
 
 
+def lines(help: str = "", *, raw: bool = False, **facts: Any) -> Any:
+    """Lines that were typed, as strings; ``raw``: or the sentences of running text."""
+    return _input("lines", help, **({"options": {"raw": RAW}} if raw else {}) | facts)
+
+
+def messages(help: str = "", *, raw: bool = False, **facts: Any) -> Any:
+    """Messages, a list of words each; ``raw``: or running text."""
+    return _input("messages", help, **({"options": {"raw": RAW}} if raw else {}) | facts)
+
+
+def read_by(function: str, help: str = "", **facts: Any) -> Any:
+    """What a function ``"module:name"`` reads from a file; or the same as it is in Python."""
+    return _input("read_file", help, file_reader=function, **facts)
+
+
+def made_by(reader: str, help: str = "", **facts: Any) -> Any:
+    """What a reader of a task makes, see ``Input.reader``."""
+    return _input("", help, reader=reader, **facts)
+
+
 trees = partial(_input, "trees")
-bitext = partial(_input, "bitext")
 pairs = partial(_input, "pairs")
 names = partial(_input, "names")
-messages = partial(_input, "messages")
 path = partial(_input, "as_given")
 """The path of a file; or whatever else was given, where the body reads it because only it knows how."""
 word = partial(_input, "word", offers="plain")
 """A word or a few, not a file."""
 
 
+def bitext(help: str = "", **facts: Any) -> Any:
+    """Sentence pairs: two files, or one with both sides; an option has two values."""
+    if not facts.get("option"):
+        facts = {"metavar": "SOURCE", "options": {"target": path(default=None)}} | facts
+    return _input("bitext", help, **facts)
+
+
+def written(help: str, *, form: str = "file", **facts: Any) -> Any:
+    """An option that names a file, or what else ``form`` says, that the verb writes."""
+    return _input("as_given", help, form=form, option=True, **facts)
+
+
 def a_model(task: str, *kinds: str, help: str = "", **facts: Any) -> Any:
     """A model of a task, of all its kinds or of some."""
     return _input("a_model", help, kinds=kinds or tuple(TASKS[task].kinds), **facts)
+
+
+def annotated(help: str = "", **facts: Any) -> Any:
+    """A treebank, or a text that becomes one: with the tags of a tagger (``--tagger``), with the trees of a parser
+    (``--parser``). A text without either has no annotation."""
+    options = {
+        "raw": RAW,
+        "tagger": a_model("tag", help="Tag the text with this model first.", option=True),
+        "parser": a_model("parse", help="Parse the text with this model first.", option=True),
+    }
+    return _input("annotated", help, options=options, **facts)
 
 
 # ---- what a verb returns
@@ -152,10 +217,11 @@ class Shown(Protocol):
 
 @dataclass(frozen=True)
 class Answer:
-    """Figures, and what to say of them to people (None: a line for each)."""
+    """Figures, and what to say of them to people (None: a line for each); ``code``: the exit code of its command."""
 
     values: Mapping[str, Any]
     said: str | None = None
+    code: int = 0
 
     def to_json(self) -> Mapping[str, Any]:
         return self.values
@@ -164,18 +230,31 @@ class Answer:
         return self.said
 
 
+class Writable:
+    """What is not figures: a command writes it to ``-o``, or to stdout."""
+
+    def write(self, path: str) -> None:
+        """Write it to a file; ``-`` is stdout."""
+        raise NotImplementedError
+
+
 @dataclass(frozen=True)
-class Table:
-    """Rows with named columns, which may come one by one; ``heading``: whether the names are written, too; ``number``:
-    the format of fractions, if it is not the usual one."""
+class Table(Writable):
+    """Rows with named columns, which may come one by one.
+
+    - ``heading``: whether the names are written, too; ``number``: the format of fractions, if it is not the usual one;
+    - ``figures``: what there is to say about the rows. ``--json`` is these, then, while the rows are written as ever.
+    """
 
     columns: Sequence[str]
     rows: Iterable[Iterable[Any]]
     heading: bool = True
     number: str = ".6g"
+    figures: Mapping[str, Any] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
-        return {"rows": [dict(zip(self.columns, row, strict=True)) if self.columns else list(row) for row in self.rows]}
+        rows = [dict(zip(self.columns, row, strict=True)) if self.columns else list(row) for row in self.rows]
+        return {**self.figures, "rows": rows}
 
     def text(self) -> str:
         """The lines of the table without the last line feed."""
@@ -186,11 +265,39 @@ class Table:
     def write(self, path: str) -> None:
         """Write it to a file."""
         heading, names = (self.columns, ()) if self.heading else ((), self.columns)
-        find("corpuscle.text.tables:write_table")(path, heading, self.rows, self.number, names=names)
+        aside = bool(self.figures)
+        find("corpuscle.text.tables:write_table")(path, heading, self.rows, self.number, names=names, capture=not aside)
 
 
 @dataclass(frozen=True)
-class Picture:
+class Lines(Writable):
+    """Text line by line. What comes as a block is written as a block, so that a reader of a pipe is answered while the
+    text is still coming in; they can be read once."""
+
+    blocks: Iterable[Iterable[str]]
+
+    @classmethod
+    def of(cls, lines: Iterable[str]) -> Lines:
+        """All of them in one block."""
+        return cls([lines])
+
+    def __iter__(self) -> Iterator[str]:
+        for block in self.blocks:
+            yield from block
+
+    def to_json(self) -> dict[str, Any]:
+        return {"lines": list(self)}
+
+    def write(self, path: str) -> None:
+        """Write them to a file."""
+        with find("corpuscle.text.files:write_atomically")(path, "w") as file:
+            for block in self.blocks:
+                file.writelines(f"{line}\n" for line in block)
+                file.flush()
+
+
+@dataclass(frozen=True)
+class Picture(Writable):
     """A picture."""
 
     svg: str
@@ -207,14 +314,32 @@ class Picture:
 
 
 @dataclass(frozen=True)
+class Export(Writable):
+    """What has a form of its own in a file: ``writer``, a function of a path, writes it; ``value`` is what Python works
+    on; ``figures``: as those of a ``Table``."""
+
+    writer: Callable[[str], Any]
+    value: Any = None
+    figures: Mapping[str, Any] = field(default_factory=dict)
+
+    def to_json(self) -> Mapping[str, Any]:
+        return self.figures
+
+    def write(self, path: str) -> None:
+        """Write it to a file."""
+        self.writer(path)
+
+
+@dataclass(frozen=True)
 class Learned:
-    """A model for ``-o``, figures, and what to say of it after the file's name (None: a line for each figure), and
-    after the time that it took."""
+    """A model for ``-o``, figures (without any, only its file is named), and what to say of it after the file's name
+    (None: a line for each figure), and after the time that it took; ``named``: what is said names the file itself."""
 
     model: Any
     figures: Mapping[str, Any]
     said: str | None = None
     more: str = ""
+    named: bool = False
 
 
 @dataclass(frozen=True)
@@ -225,11 +350,19 @@ class Keep:
     resume: bool = False
     stack: ExitStack = field(default_factory=ExitStack)
 
-    def checkpoint(self, model: Any, data: Any) -> Any:
-        """The checkpoint of a model that learns from some data, open until the model is saved; None without output."""
+    def checkpoint(self, model: Any, *data: Any, **more: Any) -> Any:
+        """The checkpoint of a model that learns from some data (``more``: by name), open until the model is saved; None
+        without output."""
         if self.output is None:
             return None
-        return self.stack.enter_context(model.checkpoint(data, self.output, self.resume))
+        return self.stack.enter_context(model.checkpoint(*data, self.output, self.resume, **more))
+
+    def for_fit(self, model: Any, *data: Any, **known: Any) -> dict[str, Any]:
+        """What ``fit`` takes besides data: a checkpoint, or nothing where a model learns in one pass (``RESUMES``)."""
+        if not model.RESUMES and self.resume:
+            raise SettingError("--resume means nothing with this method, which learns in one pass")
+        checkpoint = self.checkpoint(model, *data, **known) if model.RESUMES else None
+        return {} if checkpoint is None else {"checkpoint": checkpoint}
 
 
 # ---- the verb itself
@@ -240,10 +373,16 @@ class Verb:
     """A verb of a task.
 
     - ``declared``: parameter of the function -> its declaration; ``example``: what to type, a line or several;
-    - ``out``: what ``-o`` is: empty: there is none, ``-``: a file, stdout by default, or a form of ``Output``;
+    - ``out``: what ``-o`` is: empty: there is none, ``-``: a file, or ``either``: a file or a folder, stdout by
+      default, or another form of ``Output``; with a question mark behind it need not be given;
     - ``work``: it shares its work; ``overlap``: the input that the model should not have seen in training;
+    - ``check``: complains about values that do not go together before anything is read: settings with their defaults,
+      inputs as they were given, and ``output``;
     - ``methods``, ``choose``: of a training: its methods, and what settings say about which is meant;
-    - ``apply``, ``hides``, ``instead``: of an evaluation, see ``evaluates``.
+    - ``settings``: of a verb that learns in one way only: the class ``"module:name"`` of the settings that it takes;
+    - ``apply``, ``hides``, ``instead``: of an evaluation, see ``evaluates``;
+    - ``json``: whether its command has ``--json``;
+    - ``kinds``, ``asked``: of a view, the kinds of models that it asks, and an example of what it is asked with.
     """
 
     task: str
@@ -254,11 +393,16 @@ class Verb:
     out: str = ""
     work: bool = False
     overlap: str = ""
+    check: Callable[[Mapping[str, Any]], None] | None = None
     methods: tuple[str, ...] = ()
     choose: Callable[[Mapping[str, str]], str] | None = None
-    apply: Verb | None = None
+    settings: str = ""
+    apply: Callable[[Any, Any], Any] | None = None
     hides: tuple[str, ...] = ()
     instead: str = ""
+    json: bool = True
+    kinds: tuple[str, ...] = ()
+    asked: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def help(self) -> str:
@@ -276,6 +420,11 @@ class Verb:
         return {**found, **(Parallel.SETTINGS if self.work else {})}
 
     @property
+    def own_settings(self) -> Mapping[str, Setting]:
+        """The settings of its class of settings."""
+        return find(self.settings).SETTINGS if self.settings else {}
+
+    @property
     def takes(self) -> tuple[str, ...]:
         """The parameters of its function."""
         return tuple(inspect.signature(self.function).parameters)
@@ -287,6 +436,7 @@ class Verb:
             if isinstance(each, Setting):
                 if not each.runtime:
                     properties[name] = each.schema()
+                    needed += [name] * each.required
             elif not each.kinds and not each.form:
                 properties[name] = each.schema
                 needed += [name] * (each.default is ...)
@@ -297,51 +447,96 @@ class Verb:
         return self.done(self.read(*given, **named))
 
     def read(self, *given: Any, **named: Any) -> Ready:
-        """The arguments of the function: settings are checked first, then inputs are read in their order."""
+        """The arguments of the function: settings are checked first, then the model is read, which knows how its texts
+        are read, and the other inputs in their order."""
         values = dict(zip(self.takes, given, strict=False)) | named
-        self._check(values)
-        for name, each in self.parameters.items():
-            if isinstance(each, Setting):
-                values[name] = each.checked(values[name]) if name in values else each.default
-        work = {name: values[name] for name in Parallel.SETTINGS if self.work and values[name] is not None}
-        Parallel(**work)  # complains about workers together with a cluster
+        values = self.checked(values)
+        settings = {name: values[name] for name in self.own_settings if values.get(name) is not None}
+        shared = [name for name in Parallel.SETTINGS if self.work or name in self.own_settings]
+        work = {name: values[name] for name in shared if values.get(name) is not None}
+        check_together(Parallel.SETTINGS, work)
+        if self.check is not None:
+            self.check(dict.fromkeys([*self.parameters, *self.takes, "output"]) | values)
+        if self.settings:
+            find(self.settings)(**settings)  # complains before anything is read
         names: dict[str, str] = {}
-        own = {"work": work, "names": names, "keep": Keep(), "output": None}
+        own = {"work": work, "settings": settings, "names": names, "keep": Keep(), "output": None}
         taken: dict[str, Any] = {}
         model = values.get("model")
-        for name in self.takes:
+        for name in sorted(self.takes, key="model".__ne__):
             declared = self.declared.get(name)
             if isinstance(declared, Input):
                 taken[name] = _read(declared, name, values, model, work, names)
                 model = taken[name] if name == "model" else model
             else:
-                taken[name] = values[name] if name in values else own[name]
+                taken[name] = values[name] if name in values else own.get(name)
         if self.apply is not None and taken["found"] is None:
+            gold = taken["gold"]
             with _naming(names.get("gold")):
-                taken["found"] = self.apply(taken["model"], taken["gold"].without(*self.hides))
+                taken["found"] = self.apply(taken["model"], gold.without(*self.hides) if self.hides else gold)
         return Ready(taken, names)
 
     def done(self, ready: Ready) -> Any:
         """Call the function with what ``read`` has made; an error without a file is about the text, or the model."""
-        texts = [name for name, each in self.declared.items() if isinstance(each, Input) and not each.kinds]
-        order = ["found"] * (self.apply is not None) + [*texts, "model"]
+        inputs = {name: each for name, each in self.declared.items() if isinstance(each, Input)}
+        texts = [name for name, each in inputs.items() if not each.kinds and not each.form]
+        order = ["found"] * bool(self.instead) + [*texts, "model"]
         with _naming(next((ready.names[name] for name in order if name in ready.names), None)):
-            return self.function(**ready.arguments)
+            result = self.function(**ready.arguments)
+            compared = self.instead and ready.arguments.get("found") is not None
+            return self._with_metrics(result, ready.arguments) if compared else result
+
+    def _with_metrics(self, result: Shown, arguments: Mapping[str, Any]) -> Shown:
+        """The result of an evaluation, with what metrics of other packages say of the same outputs."""
+        names = {name: name.removeprefix(f"{self.task}.") for name in extensions("metrics")}
+        metrics = {short: extensions("metrics")[name] for name, short in names.items() if short != name}
+        if not metrics:
+            return result
+        more = {name: metric(arguments["gold"], arguments["found"]) for name, metric in metrics.items()}
+        said = [str(result.text()), *(str(each.text()) for each in more.values())]
+        return Answer({**result.to_json(), **{name: each.to_json() for name, each in more.items()}}, "\n".join(said))
+
+    def answer(self, given: Mapping[str, Any], model: Any, tagger: Any = None) -> Mapping[str, Any]:
+        """What a view says of a model; texts are strings that were typed."""
+        typed = {n: Typed(value) if isinstance(self.parameters[n], Input) else value for n, value in given.items()}
+        return self(model, **typed, **({"tagger": tagger} if "tagger" in self.takes else {}))
+
+    def checked(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        """What was given, with the checked values of all settings; a complaint about what needs no reading to be
+        wrong."""
+        self._check(values)
+        settings = {name: each for name, each in self.parameters.items() if isinstance(each, Setting)}
+        found = {n: each.checked(values[n]) if n in values else each.default for n, each in settings.items()}
+        return {**values, **found}
+
+    def method_of(self, learner: Any) -> str:
+        """The method of a training that a learner is for."""
+        ways = {name: TASKS[self.task].methods[name].learner.rpartition(":")[2] for name in self.methods}
+        mine = [name for name, learns in ways.items() if learns == type(learner).__name__]
+        return mine[0] if len(mine) == 1 else str(learner.method)
 
     def _check(self, values: Mapping[str, Any]) -> None:
-        """Complain about what needs no reading to be wrong."""
-        for name in values.keys() - self.parameters.keys() - set(self.takes):
+        taken = {*self.parameters, *self.own_settings, *self.takes, *(["output"] if self.out else [])}
+        for name in values.keys() - taken:
             raise TypeError(f"{self.task} {self.name} knows no {name}; it takes {', '.join(self.parameters)}")
         given = {name for name, value in values.items() if value is not None}
-        if self.apply is not None and ("found" in given) == ("model" in given):
+        if self.instead and ("found" in given) == ("model" in given):
             raise SettingError(f"give {self.instead}, or --model")
         for name, each in self.parameters.items():
+            if each.default is ... and name not in values:
+                raise TypeError(f"{self.task} {self.name} needs {name}")
             if isinstance(each, Input):
-                if each.default is ... and name not in values:
-                    raise TypeError(f"{self.task} {self.name} needs {name}")
+                for other, about in each.options.items():
+                    if isinstance(about, Input) and about.belongs and (name in given) != (other in given):
+                        raise SettingError(f"{option_of(name)} and {option_of(other)} belong together")
+                if name not in given:
+                    continue
                 for other, why in each.without.items():
-                    if name in given and other in given:
+                    if other in given:
                         raise SettingError(f"{option_of(name)} means nothing with {option_of(other)}, {why}")
+                if each.methods and (method := self.method_of(values["model"])) not in each.methods:
+                    known = ", ".join(each.methods)
+                    raise SettingError(f"{option_of(name)} means nothing with --method {method}; it is for {known}")
 
 
 class Ready(NamedTuple):
@@ -355,11 +550,14 @@ def _read(
     declared: Input, name: str, values: Mapping[str, Any], model: Any, work: Mapping[str, Any], names: dict[str, str]
 ) -> Any:
     """The value of an input; ``names`` gets the file that it is from."""
-    value = values.get(name, None if declared.default is ... else declared.default)
+    default = None if declared.default is ... else declared.default
+    value = values.get(name, default)
+    if declared.many and isinstance(value, tuple) and not value:  # nothing was given
+        value = default
     if value is None and not declared.only_options:
         return None
     first = value[0] if isinstance(value, tuple) and value and isinstance(value[0], File) else value
-    if isinstance(first, str | os.PathLike):
+    if isinstance(first, str | os.PathLike) and declared.offers != "plain":
         names[name] = os.fspath(first)
     options = {
         each: _read(about, each, values, model, work, names) if isinstance(about, Input) else values[each]
@@ -385,9 +583,12 @@ def _naming(path: str | None) -> Iterator[None]:
 
 
 def _type_of(annotation: Any) -> Any:
-    """The type of a setting; ``"str | None"`` where the module postpones annotations."""
+    """The type of a setting; ``"str | None"`` or ``"tuple[int, ...]"`` where the module postpones annotations."""
     if not isinstance(annotation, str):
         return annotation
+    if annotation.startswith("tuple["):
+        item: Any = getattr(builtins, annotation[6:].partition(",")[0])
+        return tuple[item, ...]
     kinds = [None if each == "None" else getattr(builtins, each) for each in annotation.split(" | ")]
     return kinds[0] if len(kinds) == 1 else Union[tuple(kinds)]  # noqa: UP007
 
@@ -398,8 +599,9 @@ def verb(task: str, example: str, *, name: str = "", **facts: Any) -> Callable[[
     def declare(function: Callable[..., Any]) -> Verb:
         declared: dict[str, Input | Setting] = {}
         for each in inspect.signature(function).parameters.values():
-            if isinstance(each.default, Setting):
-                declared[each.name] = typed(each.default, each.name, _type_of(each.annotation))
+            if isinstance(each.default, Setting):  # that of a class has its name and type
+                own = each.default
+                declared[each.name] = own if own.name else typed(own, each.name, _type_of(each.annotation))
             elif isinstance(each.default, Input):
                 declared[each.name] = each.default
         return Verb(task, name or function.__name__.rstrip("_"), function, example, declared, **facts)
@@ -415,14 +617,52 @@ def trains(task: str, example: str, *, methods: Sequence[str] = (), **facts: Any
     return verb(task, example, methods=ways, out="model", **facts)
 
 
-def evaluates(task: str, example: str, *, apply: Verb, instead: str, **facts: Any) -> Callable[..., Verb]:
+def evaluates(
+    task: str, example: str, *, instead: str, apply: Callable[[Any, Any], Any] | None = None, **facts: Any
+) -> Callable[..., Verb]:
     """A verb with the inputs ``gold``, ``found`` and ``model`` that compares ``found`` with ``gold``: what was given
-    (``instead`` says what that is), or what ``apply`` makes of gold without the layers that it ``hides``."""
-    return verb(task, example, apply=apply, instead=instead, overlap="gold", **facts)
+    (``instead`` says what that is), or what ``apply`` makes of gold without the layers that it ``hides``. Without
+    ``apply``, its function makes that itself where ``found`` is None."""
+    return verb(task, example, apply=apply, instead=instead, **{"overlap": "gold"} | facts)
+
+
+def view(task: str, *, name: str = "", kinds: Sequence[str] = (), **asked: Any) -> Callable[..., Verb]:
+    """A view of models of a task, or of some ``kinds`` only; ``asked``: an example of what it is asked with. Its inputs
+    are texts that need not be given."""
+
+    def declare(function: Callable[..., Any]) -> Verb:
+        of = tuple(kinds) or tuple(TASKS[task].kinds)
+        made = verb(task, "", name=name, kinds=of, asked=asked)(function)
+        return replace(made, declared={each: _typed_in(about) for each, about in made.declared.items()})
+
+    return declare
+
+
+def _typed_in(declared: Input | Setting) -> Input | Setting:
+    """What a view works on: nothing, if nothing was typed."""
+    if isinstance(declared, Setting) or declared.default is not ...:
+        return declared
+    return replace(declared, default=Typed(""), help=declared.help or "Text, a sentence a line.")
+
+
+def _declared_in(module: str) -> list[Verb]:
+    """All verbs of a module, in their order."""
+    return [each for each in vars(importlib.import_module(module)).values() if isinstance(each, Verb)]
 
 
 def verbs_of(task: str) -> dict[str, Verb]:
-    """The verbs of a task by name, in the order of their module."""
-    module = importlib.import_module(TASKS[task].verbs)
-    found = [each for each in vars(module).values() if isinstance(each, Verb) and each.task == task]
+    """The verbs of a task that have a command, by name."""
+    found = [each for each in _declared_in(TASKS[task].verbs) if each.task == task and not each.kinds]
     return {each.name: each for each in found}
+
+
+@cache
+def views() -> Mapping[tuple[str, str], Verb]:
+    """The views of all tasks, by task and name."""
+    modules = dict.fromkeys(task.verbs for task in TASKS.values() if task.verbs)
+    return {(each.task, each.name): each for module in modules for each in _declared_in(module) if each.kinds}
+
+
+def views_of(kind: str) -> list[Verb]:
+    """All that can be asked of a model of some kind."""
+    return [each for each in views().values() if kind in each.kinds]

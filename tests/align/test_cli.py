@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import corpuscle
-from corpuscle.align import DEFAULT_METHOD, METHODS, SYMMETRISATIONS, learner, n_best
+from corpuscle.align import DEFAULT_METHOD, METHODS, SYMMETRISATIONS, learner, n_best, verbs
 from corpuscle.align.lexicon import lexicon
 from corpuscle.cli.main import main
-from corpuscle.errors import CorpuscleWarning, Interrupted
+from corpuscle.errors import CorpuscleWarning, InputError, Interrupted
 from corpuscle.measure import alignment_error
 from corpuscle.samples import generate
 from corpuscle.text.alignments import Alignments, read_pharaoh, write_pharaoh
@@ -352,13 +352,13 @@ def test_bad_input_is_one_clear_line_and_exit_code_2(sample, capsys, tmp_path) -
         (["train", source, target, *out, "--passes", "0"], "passes is a whole number from 1 to 10,000; not 0"),
         (["train", source, target, *out, "--method", "ibm1", "--p0", "0.1"], "--p0 means nothing with --method ibm1"),
         (["train", source, target, *out, "--resume"], "nothing to resume"),
-        (["apply", model, source, target, "--symmetrise", "magic"], "the symmetrisation is one of"),
+        (["apply", model, source, target, "--symmetrise", "magic"], "--symmetrise is one of"),
         (["apply", model, source, target, "--threshold", "0"], "the threshold is above 0"),
         (["apply", source, source, target], ""),
         (["train", source, target, *out, "--links", out[1]], "two outputs cannot be one file"),
         (["filter", model, source, target, *out, "--kept", out[1]], "two outputs cannot be one file"),
-        (["train", source, target, *out, "--symmetrise", "magic"], "the symmetrisation is one of"),
-        (["evaluate", str(gold), str(gold), "--symmetrise", "magic"], "the symmetrisation is one of"),
+        (["train", source, target, *out, "--symmetrise", "magic"], "--symmetrise is one of"),
+        (["evaluate", str(gold), str(gold), "--symmetrise", "magic"], "--symmetrise is one of"),
         (["train", source, target, "-o", "-"], "cannot go to stdout"),
         (["update", model, source, target, "-o", "-"], "cannot go to stdout"),
         (["matrix", model, source, target, "-o", "-"], "cannot go to stdout"),
@@ -367,12 +367,33 @@ def test_bad_input_is_one_clear_line_and_exit_code_2(sample, capsys, tmp_path) -
         (["evaluate", str(gold)], "give links to judge"),
         (["evaluate", str(nothing), str(nothing)], f"error: {nothing}: there are no sentence pairs"),
         (["draw", model, source, target, "-o", str(tmp_path / "g.svg"), "--line", "501"], "there is no line 501"),
-        (["matrix", model, source, target, *out, "--matrix", "magic"], "a matrix is one of"),
+        (["matrix", model, source, target, *out, "--matrix", "magic"], "--matrix is one of"),
     ]:
         assert main(["align", *arguments]) == 2, arguments
         error = capsys.readouterr().err.splitlines()[-1]
         assert error.startswith("error: ") and reason in error, (arguments, error)
         assert not (tmp_path / "m").exists(), arguments
+
+
+def test_verbs_take_files_strings_and_objects_in_python(sample) -> None:
+    model, bitext = corpuscle.load(sample / "m"), read_bitext(*texts(sample))
+    links = verbs.apply(sample / "m", texts(sample)[0], target=texts(sample)[1])
+    assert links.links.tolist() == model.align(bitext).links.tolist() and links.weights is None
+    strings = [(" ".join(source), " ".join(target)) for source, target in bitext[:5]]
+    assert verbs.apply(model, strings, weights=True).links.tolist() == links[:5].links.tolist()
+    best = verbs.apply(learner("hmm").fit(bitext[:50]), strings, nbest=2, symmetrise="backward")
+    assert {row[0] for row in best.rows} == {1, 2, 3, 4, 5}
+    gold = read_pharaoh(sample / "gold")
+    figures = verbs.evaluate(sample / "gold", links).to_json()
+    assert figures == verbs.evaluate(gold, model=model, source=texts(sample)[0], target=texts(sample)[1]).to_json()
+    with pytest.raises(InputError, match="links of 5 sentence pairs, but the gold file has 500"):
+        verbs.evaluate(gold, links[:5])
+    assert len(list(verbs.filter(model, bitext, min_confidence=1.0).rows)) == 500
+    assert {len(row) for row in verbs.lexicon(model, min_links=3).rows} == {6}
+    assert {len(row) for row in verbs.lexicon(model, min_links=3, examples=bitext).rows} == {8}
+    more = verbs.update(model, bitext[:5])
+    assert more.model.provenance_["sentence_pairs"] == more.figures["sentence_pairs"] == 5
+    assert verbs.train(learner("ibm1", passes=1), (bitext.source, bitext.target)).figures["method"] == "ibm1"
 
 
 def test_links_the_wrong_way_round_are_noticed(sample, capsys, tmp_path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from corpuscle.align import METHODS, chunks, learner, n_best
+from corpuscle.align import METHODS, counts, learner, n_best
 from corpuscle.samples import generate
 from corpuscle.text.bitext import Bitext
 from corpuscle.text.corpus import Corpus
@@ -19,7 +19,7 @@ def bitext() -> Bitext:
 
 @pytest.mark.parametrize("method", METHODS)
 def test_a_cluster_learns_and_aligns_as_threads_do(method, bitext, cluster, monkeypatch, tmp_path) -> None:
-    monkeypatch.setattr(chunks, "CELLS_A_CHUNK", 4000)
+    monkeypatch.setattr(counts, "CELLS_A_CHUNK", 4000)
     found = []
     for where in ({"workers": 2}, {"cluster": cluster}):
         model = learner(method, passes=2, **where).fit(bitext)

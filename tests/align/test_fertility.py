@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from corpuscle.align import HMM, Fertility
-from corpuscle.align.chunks import ChunkedText, pairs_of
+from corpuscle.align.counts import BitextChunks, pairs_of
 from corpuscle.align.kernels import fertility as engine
 from corpuscle.align.kernels.cooccurrence import couples_of, directed
 from corpuscle.compiled import frozen
@@ -128,7 +128,7 @@ def test_many_sweeps_draw_from_the_enumerated_posterior_and_keep_the_books(direc
     wanted = np.zeros((len(everything[0]), 4))
     for linked, p in zip(everything, posterior, strict=True):
         wanted[np.arange(len(linked)), np.array(linked) + 1] += p
-    text = ChunkedText(TINY, np.ones(2, bool))
+    text = BitextChunks(TINY, np.ones(2, bool))
     if cells == "of shared couples":
         pairs, couples = text.chunk(0), text.sharing.couples
         assert 0 < text.n_shared == pairs.cells.max()

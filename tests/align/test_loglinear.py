@@ -190,9 +190,7 @@ def test_a_table_does_what_a_function_does_and_stays_in_the_model(tmp_path) -> N
             return {"none": -2.0} if source == "s1" else {}
         return {"known": 1.0} if (source, target) in known else {}
 
-    models = [
-        LogLinear(families=FEW, passes=1, features=each).fit(SMALL) for each in (read_features(table), function)
-    ]
+    models = [LogLinear(families=FEW, passes=1, features=each).fit(SMALL) for each in (read_features(table), function)]
     weights = [[dict(model.learned_features(d)) for d in (0, 1)] for model in models]
     assert weights[0] == weights[1]
     models[0].save(tmp_path / "m")
@@ -328,7 +326,7 @@ def test_the_result_does_not_depend_on_the_number_of_workers(tmp_path) -> None:
 
 @pytest.mark.parametrize("adaptive", [True, False])
 def test_an_interrupted_run_goes_on_to_the_same_model(tmp_path, monkeypatch, adaptive) -> None:
-    monkeypatch.setattr("corpuscle.align.loglinear_learning._WORK_A_CALL", 200_000)  # several slices a pass
+    monkeypatch.setattr("corpuscle.align.loglinear_training._WORK_A_CALL", 200_000)  # several slices a pass
     settings = {"passes": 2, "classes": 5, "adaptive": adaptive}
     path = tmp_path / "m"
     LogLinear(**settings).fit(SMALL).save(tmp_path / "whole")

@@ -107,7 +107,7 @@ def test_weights_are_listed_the_strongest_first(folder, capsys) -> None:
                 assert [n for n, own in zip(listed, families, strict=True) if own == family] == known[:top]
             assert len(dict.fromkeys(families)) > 3 and families == sorted(families, key=families.index)
     assert main(["align", "weights", str(folder / "hmm")]) == 2
-    assert "only the method loglinear has features" in capsys.readouterr().err
+    assert "align.hmm, where align.loglinear is needed" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("model", ["m", "hmm"])

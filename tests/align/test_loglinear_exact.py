@@ -9,13 +9,13 @@ from collections import Counter
 import numpy as np
 import pytest
 
+from corpuscle.align.kernels import online
 from corpuscle.align.kernels.loglinear import Direction, workspace
-from corpuscle.align.kernels.loglinear_sums import Job, learn
+from corpuscle.align.kernels.loglinear_paths import Job, learn
 from corpuscle.align.loglinear import LogLinear
-from corpuscle.align.loglinear_learning import guided
+from corpuscle.align.loglinear_training import guided
 from corpuscle.align.neighbourhood import Neighbourhood
 from corpuscle.align.settings import FAMILIES, NEIGHBOURHOODS
-from corpuscle.engine.optim import online
 from corpuscle.scale import workers
 from corpuscle.text.bitext import Bitext
 from corpuscle.text.corpus import Corpus

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from corpuscle.align import HMM, SYMMETRISATIONS, Diagonal, Fertility, Model1, align_pairs, symmetrise
-from corpuscle.align.chunks import pairs_of
-from corpuscle.align.kernels import jumps, translation
+from corpuscle.align.counts import pairs_of
+from corpuscle.align.distortion import Diagonal as DiagonalLaw
+from corpuscle.align.distortion import Jumps, Uniform, widened
+from corpuscle.align.kernels import distortion, translation
 from corpuscle.align.kernels.cooccurrence import couples_of, directed, locate
-from corpuscle.align.positions import Diagonal as DiagonalLaw
-from corpuscle.align.positions import Jumps, Uniform, widened
 from corpuscle.compiled import frozen
 from corpuscle.random import Random
 from corpuscle.text.alignments import Alignments
@@ -116,8 +116,8 @@ def test_hmm_expectations_and_best_path_equal_enumeration(direction) -> None:
     evidence = law.expect(directed(pairs, direction), table[pairs.cells], null)
     wide = widened(counts, 60)
     best = np.empty(len(evidence.nulls), np.int32)
-    law = jumps.Law(wide, *_frozen(null), p0, rho)
-    jumps.best_path(directed(pairs, direction), law, table[pairs.cells], best)
+    law = distortion.Law(wide, *_frozen(null), p0, rho)
+    distortion.best_path(directed(pairs, direction), law, table[pairs.cells], best)
     outputs = pairs.source_starts if direction else pairs.target_starts
     total, taken = 0.0, np.zeros(121)
     for sentence in range(3):

@@ -6,7 +6,7 @@ TOY = Task(
     "A task for tests.",
     "a task for tests",
     package="tests.cli",
-    commands="tests.cli.toy_task",
+    verbs="tests.cli.toy_task",
     page="toy.md",
     methods={
         "plain": Method("tests.cli.toy_task:PlainSettings", "tests.cli.toy_task:PlainModel", "nothing special"),

@@ -14,19 +14,28 @@ from corpuscle.catalogue import TASKS
 from corpuscle.cli.derive import command_of, group_of
 from corpuscle.cli.main import main
 from corpuscle.errors import InputError, SettingError
-from corpuscle.text import Corpus
+from corpuscle.text import Bitext, Corpus, Treebank, write_bitext, write_text
+from corpuscle.text.conllu import format_conllu
 from corpuscle.verbs import (
     SEED,
     Answer,
+    Export,
+    Lines,
     Picture,
     Table,
     Typed,
     a_model,
+    annotated,
+    bitext,
+    messages,
+    path,
+    read_by,
     setting,
     text,
     verb,
     verbs_of,
     word,
+    written,
 )  # fmt: skip
 from tests.cli import TOY
 from tests.tiny_models import FOLDER
@@ -74,9 +83,85 @@ def draw(input: Corpus = text()) -> Picture:
     return Picture(f"<svg><text>{input.n_tokens}</text></svg>")
 
 
+@verb("toy", "toy split text.txt --at 1", out="file?")
+def split(
+    input: list = messages(raw=True),
+    *,
+    at: tuple[int, ...] = setting("Only these words.", default=(), low=1, high=9, repeated=True, metavar="N"),
+    pairs: list = read_by("corpuscle.text.pairs:read_pairs", "Instead of these words.", metavar="TSV", option=True),
+    output: str | None,
+) -> Lines:
+    """The words of messages."""
+    known = {pair.source: pair.targets[0] for pair in pairs or []}
+    words = [[known.get(word, word) for word in message] for message in input]
+    return Lines([[word for i, word in enumerate(each, 1) if not at or i in at] for each in words])
+
+
+@verb("toy", "toy couple a.txt b.txt", out="-")
+def couple(
+    pairs: Bitext = bitext(),
+    *,
+    dev: Bitext | None = bitext("More pairs.", metavar="SRC TGT", option=True),
+    among: tuple = path("Only of these texts.", metavar="FILE", option=True, many=True),
+    copy: str | None = written("Write them there, too."),
+) -> Table:
+    """Pairs of sentences."""
+    if copy is not None:
+        write_bitext(pairs, copy)
+    figures = {"more": len(dev or ()), "among": list(among or ())}
+    return Table((), [(" ".join(s), " ".join(t)) for s, t in pairs], figures=figures)
+
+
+@verb("toy", "toy sides --source a.txt --target b.txt")
+def sides(
+    source: Bitext | None = bitext(
+        metavar="SRC", option=True, options={"target": path(metavar="TGT", option=True, belongs=True)}
+    ),
+) -> Answer:
+    """How many pairs there are."""
+    return Answer({"pairs": len(source or ())})
+def _fits(values):
+    if values["json"] and values["start"] > 1:
+        raise SettingError("JSON has no numbers")
+
+
+@verb("toy", "toy number text.txt --start 7", out="-", check=_fits)
+def number(
+    input: Corpus = text(),
+    *,
+    start: int = setting("The first number.", default=1, low=0, high=99),
+    json: bool = setting("Write a list for each line.", default=False),
+) -> Lines:
+    """Number lines."""
+    return Lines.of(str(list(each)) if json else f"{n} {' '.join(each)}" for n, each in enumerate(input, start))
+
+
+@verb("toy", "toy learn text.txt --seed 3", settings="corpuscle.settings:Seeded")
+def learn(input: Corpus = text(), *, settings: dict) -> Answer:
+    """Learn in the only way."""
+    return Answer(dict(settings))
+
+
+@verb("toy", "toy trees text.txt --tagger words.tagger --parser trees.parser", out="-")
+def trees(input: Treebank = annotated()) -> Treebank:
+    """The trees of a text."""
+    return input
+
+
+@verb("toy", "toy cut text.txt --at 2 -o cut.txt", out="-")
+def cut(
+    input: Corpus = text(metavar="TEXT"),
+    *,
+    at: int = setting("How many letters are left.", default=..., low=1, high=9),
+) -> Export:
+    """Cut words."""
+    words = Corpus.from_sentences([word[:at] for word in sentence] for sentence in input)
+    return Export(lambda path: write_text(words, path), words, {"words": words.n_tokens})
+
+
 @pytest.fixture
 def run(monkeypatch, capsys, tmp_path):
-    monkeypatch.setitem(TASKS, "toy", replace(TOY, verbs=__name__, commands=""))
+    monkeypatch.setitem(TASKS, "toy", replace(TOY, verbs=__name__))
     monkeypatch.chdir(tmp_path)
     (tmp_path / "text.txt").write_text("the cats sing\na dog\n")
     (tmp_path / "other.txt").write_text("cats\n")
@@ -91,7 +176,8 @@ def run(monkeypatch, capsys, tmp_path):
 
 
 def test_the_commands_of_a_task_are_its_verbs_in_their_order(run):
-    assert list(group_of("toy").commands) == list(verbs_of("toy")) == ["apply", "longest", "about", "draw"]
+    names = ["apply", "longest", "about", "draw", "split", "couple", "sides", "number", "learn", "trees", "cut"]
+    assert list(group_of("toy").commands) == list(verbs_of("toy")) == names
 
 
 def test_one_line_makes_an_option_of_the_command_its_help_its_schema_and_an_argument_in_python(run):
@@ -129,10 +215,71 @@ def test_a_table_is_written_or_its_rows_are_data(run):
     assert longest(["a bb"], k=1).text() == "word\tletters\nbb\t2"
 
 
+def test_lines_are_written_block_by_block_and_an_option_may_be_repeated(run, tmp_path):
+    (tmp_path / "pairs.tsv").write_text("dog\thound\n")
+    assert run("toy split text.txt") == (0, "the\ncats\nsing\na\ndog\n", "")
+    assert run("toy split text.txt --at 1 --at 3")[1] == "the\nsing\na\n"
+    assert run("toy split text.txt --at 2 --pairs pairs.tsv -o out.txt")[:2] == (0, "")
+    assert (tmp_path / "out.txt").read_text() == "cats\nhound\n"
+    assert list(split(["(a,b)"], raw=False, at=[1])) == ["(a,b)"]
+    assert list(split(Typed("(a, b)\n"), raw=True, pairs=[])) == ["(", "a", ",", "b", ")"]
+    assert list(split("text.txt", at=(2,))) == ["cats", "dog"]
+
+
+def test_sentence_pairs_are_two_files_or_one_and_an_option_has_both(run, tmp_path):
+    (tmp_path / "pairs.txt").write_text("a ||| b\nc ||| d\n")
+    assert run("toy couple text.txt text.txt") == (0, "the cats sing\tthe cats sing\na dog\ta dog\n", "")
+    assert run("toy couple pairs.txt --copy copy.txt -q")[:2] == (0, "a\tb\nc\td\n")
+    assert (tmp_path / "copy.txt").read_text() == "a ||| b\nc ||| d\n"
+    line = "--dev text.txt text.txt --among text.txt --among other.txt --json"
+    code, out, _ = run(f"toy couple pairs.txt {line}")
+    assert code == 0 and out.startswith("a\tb\nc\td\n")
+    assert json.loads(out.splitlines()[-1]) == {"more": 2, "among": ["text.txt", "other.txt"]}
+    assert run("toy sides --source text.txt --target text.txt") == (0, "pairs: 2\n", "")
+    both = ["a b", "c"], ["d", "e f"]
+    for given in (both, [*zip(*both, strict=True)]):
+        assert [list(row) for row in couple(given).rows] == [["a b", "d"], ["c", "e f"]]
+    assert list(couple(Typed("a\nb"), target=Typed("c\nd\n")).rows) == [("a", "c"), ("b", "d")]
+    with pytest.raises(SettingError, match="source has 2 lines, target 1: they must be as many"):
+        couple(Typed("a\nb"), target=Typed("c"))
+def test_a_verb_that_learns_in_one_way_gets_the_settings_that_were_given(run):
+    assert run("toy learn text.txt --seed 3 --json")[1] == '{"seed": 3}\n'
+    assert run("toy learn text.txt --json")[1] == "{}\n"
+    assert run("toy learn text.txt --seed -1")[:2] == (2, "")
+    assert learn(["a b"], seed=2).to_json() == {"seed": 2}
+    assert "--seed N" in run("toy learn --help")[1]
+
+
+def test_a_text_is_tagged_and_parsed_before_the_verb_sees_it(run, tmp_path):
+    (tmp_path / "tagger").symlink_to(FOLDER / "tag.crf.model")
+    (tmp_path / "parser").symlink_to(FOLDER / "parse.mst.model")
+    assert not trees("text.txt").tags.ids.any()
+    bank = trees("text.txt", tagger="tagger", parser=str(tmp_path / "parser"))
+    assert bank.tags.ids.any() and (bank.heads >= 0).all()
+    assert run("toy trees text.txt --tagger tagger --parser parser")[1] == "".join(format_conllu(bank))
+
+
+def test_lines_are_written_and_a_verb_may_have_json_of_its_own(run):
+    assert run("toy number text.txt") == (0, "1 the cats sing\n2 a dog\n", "")
+    assert run("toy number text.txt --json") == (0, "['the', 'cats', 'sing']\n['a', 'dog']\n", "")
+    assert list(number(["a"], start=5)) == ["5 a"]
+
+
 def test_a_picture_is_written_where_o_says(run, tmp_path):
     assert run("toy draw text.txt -o text.svg")[0] == 0
     assert (tmp_path / "text.svg").read_text() == "<svg><text>5</text></svg>\n"
     assert run("toy draw text.txt -o text.gif")[:2] == (2, "")
+
+
+def test_a_setting_without_a_default_is_needed_and_what_has_a_form_of_its_own_is_written(run, tmp_path):
+    assert run("toy cut text.txt --at 2") == (0, "th ca si\na do\n", "")
+    assert run("toy cut text.txt --at 2 -o cut.txt --json")[:2] == (0, '{"words": 5}\n')
+    assert (tmp_path / "cut.txt").read_text() == "th ca si\na do\n"
+    assert "--at N How many letters are left. [required]" in " ".join(run("toy cut --help")[1].split())
+    assert cut.schema()["required"] == ["input", "at"] and "default" not in cut.schema()["properties"]["at"]
+    assert list(cut(["abc d"], at=1).value) == [["a", "d"]]
+    with pytest.raises(TypeError, match="toy cut needs at"):
+        cut(["abc d"])
 
 
 def test_a_model_is_loaded_shares_its_work_and_says_what_it_has_seen(run, tmp_path):
@@ -156,6 +303,13 @@ def test_a_model_is_loaded_shares_its_work_and_says_what_it_has_seen(run, tmp_pa
         ("toy longest text.txt --among other.txt --only a", "--among means nothing with --only, alone"),
         ("toy about text.txt text.txt", "text.txt: not a model"),
         ("toy about m text.txt --workers 1 --cluster x", "give workers or a cluster, not both"),
+        ("toy cut text.txt", "missing option '--at'"),
+        ("toy split text.txt --at 0", "--at is a list, each a whole number from 1 to 9; not"),
+        ("toy couple text.txt other.txt", "other.txt: 1 lines, but text.txt has 2"),
+        ("toy sides --source text.txt", "--source and --target belong together"),
+        ("toy sides --target text.txt", "--source and --target belong together"),
+        ("toy couple text.txt text.txt --copy text.txt", "cannot write: it would replace text.txt, which is read"),
+        ("toy number none.txt --json --start 2", "error: JSON has no numbers"),
         ("toy draw text.txt", "missing option '-o' / '--output'"),
     ],
 )

@@ -9,8 +9,9 @@ import click
 import pytest
 from click.shell_completion import ShellComplete
 
-from corpuscle.catalogue import TASKS
-from corpuscle.cli.examples import _EXAMPLES, examples
+from corpuscle import catalogue
+from corpuscle.catalogue import TASKS, find
+from corpuscle.cli.command import examples as lines_of
 from corpuscle.cli.main import _root, main
 from corpuscle.cli.outputs import Output
 from corpuscle.verbs import verbs_of
@@ -30,6 +31,11 @@ def walk(command: click.Command, path: tuple[str, ...] = ()):
 COMMANDS = dict(walk(_root()))
 
 
+def examples(path):
+    """The examples of a command: what to type, and what for."""
+    return lines_of(COMMANDS[path].example, path)
+
+
 def test_every_command_but_the_server_has_json():
     without = [
         path for path, command in COMMANDS.items() if not any("--json" in param.opts for param in command.params)
@@ -39,8 +45,9 @@ def test_every_command_but_the_server_has_json():
 
 def test_every_command_has_examples_and_every_example_parses():
     assert [path for path in COMMANDS if not examples(path)] == []
-    of_verbs = [each.example for task in TASKS if TASKS[task].verbs for each in verbs_of(task).values()]
-    lines = [line for part in (_EXAMPLES, *of_verbs) for line in part.strip().splitlines()]
+    of_verbs = [each.example for task in TASKS for each in verbs_of(task).values()]
+    of_verbs += [find(each.verb).example for each in catalogue.COMMANDS.values()]
+    lines = [line for part in of_verbs for line in part.strip().splitlines()]
     assert sum(len(examples(path)) for path in COMMANDS) == len(lines)
     for path in COMMANDS:
         for typed, _ in examples(path):

@@ -36,14 +36,15 @@ def line(words, command, output, source, target):
         elif param is output:
             words = (*words, param.opts[-1], target)
         elif param.required:
-            other = "1" if isinstance(param.type, click.IntRange) else source
+            counts = getattr(getattr(param, "setting", None), "type", None) is int
+            other = "1" if counts else source
             words = (*words, param.opts[-1], str(source) + ".other" if isinstance(param, Output) else other)
     return words
 
 
 def test_there_is_something_to_test():
     assert len(WRITING) > 30
-    assert {each.values[2].form for each in WRITING} == {"file", "model", "figure", "prefix", "either"}
+    assert {each.values[2].form for each in WRITING} == {"file", "model", "figure", "page", "prefix", "either"}
 
 
 @pytest.mark.parametrize(("words", "command", "output"), WRITING)

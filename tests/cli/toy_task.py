@@ -1,17 +1,18 @@
 """A task of the command line that goes wrong in every way, and two methods that learn nothing, for tests."""
+# ruff: noqa: B008  (the defaults of a verb are declarations)
 
 import errno
 import math
 import signal
+from typing import Any
 
 import numpy as np
 
 from corpuscle import progress
-from corpuscle.cli.command import Figures, argument, command, output, task_group, trainer
-from corpuscle.cli.common import load
 from corpuscle.errors import InputError, Interrupted, SettingError, require, warn
 from corpuscle.model import Array, Kind, Model
 from corpuscle.settings import Parallel, Seeded, setting
+from corpuscle.verbs import SEED, Answer, Learned, a_model, path, trains, verb, word
 
 SIZE = {"size": Array("int64", (1,), low=0)}
 
@@ -64,29 +65,24 @@ class FancyModel(FancySettings, ToyModel):
         return super().fit(text)
 
 
-group = task_group("toy")
+KINDS = ("toy.plain", "toy.fancy")
 
 
-@trainer(group)
-@argument("text")
-@output()
-def train(model, text, output):
+@trains("toy", "toy train text -o m", methods=("plain", "fancy"))
+def train(model: Any, text: str = path()) -> Learned:
     """Learn how long TEXT is."""
-    model.fit(text).save(output)
-    return Figures({"size": model.size_, "threads": model.threads})
+    model.fit(text)
+    return Learned(model, {"size": model.size_, "threads": model.threads})
 
 
-@command(group, work=True)
-@argument("model")
-def size(model):
+@verb("toy", "toy size m", work=True)
+def size(model: Any = a_model("toy", *KINDS)) -> Answer:
     """What a model has learned."""
-    loaded = load(model, "toy")
-    return Figures({"size": loaded.size_, "workers": loaded.workers, "cluster": loaded.cluster})
+    return Answer({"size": model.size_, "workers": model.workers, "cluster": model.cluster})
 
 
-@command(group, work=True, seed=True, figures=False)
-@argument("how")
-def fail(how, seed):
+@verb("toy", "toy fail bug", work=True)
+def fail(how: str = word(), *, seed: int = SEED, work: Any) -> None:
     """Go wrong."""
     if how == "require":
         require("no_such_module", extra="neural")
@@ -105,24 +101,24 @@ def fail(how, seed):
     }[how]
 
 
-@command(group)
-def show():
+@verb("toy", "toy show")
+def show() -> Answer:
     """Show a result."""
     warn("the text is\nshort")
     warn("the text is\nshort")
     progress.say("working")
-    return Figures({"rate": np.float64(0.25), "worst": math.inf, "n": np.int64(3), "words": ("ñ", "日")})
+    return Answer({"rate": np.float64(0.25), "worst": math.inf, "n": np.int64(3), "words": ("ñ", "日")})
 
 
-@command(group, figures=False)
-def wait():
+@verb("toy", "toy wait")
+def wait() -> None:
     """Wait for a signal."""
     print("ready", flush=True)
     signal.pause()
 
 
-@command(group, figures=False)
-def flood():
+@verb("toy", "toy flood")
+def flood() -> None:
     """More than a pipe holds."""
     for _ in range(100_000):
         print("ñandú 日本")

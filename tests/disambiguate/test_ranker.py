@@ -6,17 +6,17 @@ import numpy as np
 import pytest
 
 import corpuscle
-from corpuscle.disambiguate import BaselineDisambiguator, PairRanker, Ranker, read_candidates, weighing
+from corpuscle.disambiguate import BaselineDisambiguator, PairRanker, Ranker, read_candidates, weight_fitting
 from corpuscle.disambiguate.analysers import Guesser, Lexicon
 from corpuscle.disambiguate.counts import Counts, Rows, columns_for
 from corpuscle.disambiguate.labels import elements_of, label_hashes, labels_of, written
 from corpuscle.disambiguate.lists import text_of
-from corpuscle.disambiguate.weighing import Pool, Weights
+from corpuscle.disambiguate.weight_fitting import Pool, Weights
 from corpuscle.errors import InputError, SettingError
+from corpuscle.hashing import hashes_of
 from corpuscle.measure import analyses, analyses_by_probability, ranks_of
 from corpuscle.model import Model
 from corpuscle.samples import generate
-from corpuscle.text.hashes import hashes_of
 from corpuscle.text.treebank import Treebank
 
 EDGES = "<s>", "</s>"
@@ -86,7 +86,7 @@ def test_counts_without_some_tokens_are_those_of_the_others(bank):
 
 
 def test_a_key_that_was_never_counted_counts_nothing(bank):
-    counts = Counts.from_arrays(np.zeros(0, np.uint64), np.zeros(0, np.int32))
+    counts = Counts.of_keys(np.zeros(0, np.uint64), np.zeros(0, np.int32))
     text, columns = text_of(bank, True), columns_for("uni", 1, free=False, shares=False)
     rows = Rows(np.arange(3), np.zeros(3, np.int32), np.arange(4))
     assert not counts.look_up(rows, text.contexts, label_hashes(["a"], ["pos"]), columns).any()
@@ -184,11 +184,11 @@ def test_the_gradient_of_the_loss_is_that_of_finite_differences():
     right = np.zeros(9, bool)
     right[[1, 2, 8]] = True
     pool, at = Pool(dice.normal(size=(9, 4)), starts, right), dice.normal(size=4)
-    _, gradient = weighing.loss(pool, at, 0.7)
+    _, gradient = weight_fitting.loss(pool, at, 0.7)
     for i, step in enumerate(np.eye(4) * 1e-5):
-        slope = (weighing.loss(pool, at + step, 0.7)[0] - weighing.loss(pool, at - step, 0.7)[0]) / 2e-5
+        slope = (weight_fitting.loss(pool, at + step, 0.7)[0] - weight_fitting.loss(pool, at - step, 0.7)[0]) / 2e-5
         assert gradient[i] == pytest.approx(slope, abs=1e-6)
-    shares = weighing.shares_of(pool.numbers @ at, starts)
+    shares = weight_fitting.shares_of(pool.numbers @ at, starts)
     assert np.add.reduceat(shares, starts[:-1]) == pytest.approx(1)
 
 
@@ -229,7 +229,7 @@ def test_what_is_held_out_is_no_candidate_when_weights_are_learned():
 def test_a_lexicon_keeps_the_order_of_labels_and_falls_back_to_lower_case():
     forms, labels = hashes_of(["a", "b", "a", "a", "b"]), np.array([7, 3, 2, 7, 1], np.int32)
     lexicon = Lexicon.of(forms, labels)
-    assert lexicon.all_ids(["a", "b", "B", "c"]) == [[7, 2], [3, 1], [3, 1], []]
+    assert lexicon.ids(["a", "b", "B", "c"]) == [[7, 2], [3, 1], [3, 1], []]
     assert lexicon.knows(["a", "B"]).tolist() == [True, False]
 
 

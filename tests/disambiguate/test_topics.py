@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 import corpuscle
-from corpuscle.disambiguate import Ranker, weighing
-from corpuscle.disambiguate.topics import Products, Topics
-from corpuscle.disambiguate.weighing import Pool
+from corpuscle.disambiguate import Ranker, weight_fitting
+from corpuscle.disambiguate.topics import SparseProduct, Topics
+from corpuscle.disambiguate.weight_fitting import Pool
 from corpuscle.errors import InputError, SettingError
-from corpuscle.text.hashes import hashes_of
+from corpuscle.hashing import hashes_of
 from tests.disambiguate.test_ranker import ranks, with_documents
 from tests.hostile import survives_hostile_edits
 
@@ -40,6 +40,15 @@ def test_numbers_of_documents_equal_dense_arithmetic(tables):
     assert common.numbers(160) == pytest.approx(np.column_stack([fit, cosine, seen]), abs=1e-5)
 
 
+def test_a_known_lemma_in_a_text_without_a_known_word_has_nothing_in_common_with_it():
+    topics = Topics.learn(*np.array([[1, 2, 3], [5, 5, 6]], np.uint64), np.array([0, 0, 1]))
+    lemmas = np.array([5, 6, 9], np.uint64)
+    common = topics.common(np.array([7, 8], np.uint64), np.zeros(2, np.int64), np.array([0, 0, 1]), lemmas)
+    numbers = common.numbers(3)
+    assert numbers[:, 2].tolist() == [1, 1, 0] and not numbers[:, 1].any()
+    assert common.products(3, np.arange(3), 3, True).times(np.ones(3)).tolist() == [0, 0, 0]
+
+
 @pytest.mark.parametrize("logs", [False, True])
 def test_products_are_those_of_counts_and_times_word_by_word(tables, logs):
     topics, common, counts, texts, _ = tables
@@ -49,7 +58,7 @@ def test_products_are_those_of_counts_and_times_word_by_word(tables, logs):
     weights, values = np.random.default_rng(1).normal(size=(2, 160))
     assert found.times(weights[:40]) == pytest.approx(expected @ weights[:40])
     assert found.turned(values) == pytest.approx(values @ expected)
-    twice = Products.joined([found, found.scaled(np.full(40, 2.0))])
+    twice = SparseProduct.joined([found, found.scaled(np.full(40, 2.0))])
     assert twice.times(weights[:40]) == pytest.approx(np.concatenate([expected, 2 * expected]) @ weights[:40])
 
 
@@ -59,10 +68,10 @@ def test_the_gradient_with_words_is_that_of_finite_differences(tables):
     dice, right = np.random.default_rng(2), np.zeros(160, bool)
     right[::2] = True
     pool, at = Pool(dice.normal(size=(160, 2)), np.arange(0, 161, 2), right), dice.normal(size=2 + len(topics.words))
-    _, gradient = weighing.loss(pool, at / 10, 0.5, words)
+    _, gradient = weight_fitting.loss(pool, at / 10, 0.5, words)
     for i in (0, 1, 2, 9, len(at) - 1):
         step = 1e-5 * np.eye(len(at))[i]
-        values = [weighing.loss(pool, at / 10 + sign * step, 0.5, words)[0] for sign in (1, -1)]
+        values = [weight_fitting.loss(pool, at / 10 + sign * step, 0.5, words)[0] for sign in (1, -1)]
         assert gradient[i] == pytest.approx((values[0] - values[1]) / 2e-5, rel=1e-4, abs=1e-4)
 
 

@@ -1,7 +1,6 @@
 """The n-gram trie: counts, links and look-up against plain dictionaries."""
 
 from collections import Counter
-from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -9,10 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from corpuscle.engine.ngrams import smoothing, spilling
+from corpuscle.engine.ngrams import smoothing
 from corpuscle.engine.ngrams.counting import add_boundaries, count_ngrams
-from corpuscle.engine.ngrams.merging import merge_ngrams
-from corpuscle.engine.ngrams.spilling import count_spilled, overlapping
 from corpuscle.engine.ngrams.trie import ROOT, chunk_bounds, look_up, truncate
 
 START, END = 1, 2
@@ -102,36 +99,6 @@ def test_chunks_cover_all_rows_once():
     bounds = chunk_bounds(starts, 300)
     assert bounds[0] == 0 and bounds[-1] == 1000 and (np.diff(bounds) > 0).all()
     assert chunk_bounds(np.zeros(1, np.int64)).tolist() == [0]
-
-
-@settings(max_examples=40, deadline=None)
-@given(sentences_of_ids, st.integers(0, 12), st.integers(1, 5))
-def test_merging_the_counts_of_two_halves_is_counting_the_whole(sentences, cut, order):
-    halves = [count_ngrams(stream_of(part), 8, order, end=END) for part in (sentences[:cut], sentences[cut:])]
-    for a, b in zip(merge_ngrams(*halves), count_ngrams(stream_of(sentences), 8, order, end=END), strict=True):
-        np.testing.assert_array_equal(a, b)
-
-
-@pytest.mark.parametrize("rows", [1, 3, 1 << 10])
-@given(sentences=sentences_of_ids, cuts=st.lists(st.integers(0, 12), max_size=4), order=st.integers(1, 5))
-def test_merging_any_number_of_chunks_from_disk_is_counting_the_whole(rows, sentences, cuts, order):
-    bounds = [0, *sorted(cuts), len(sentences)]
-    chunks = [(stream_of(sentences[a:b]), 1) for a, b in pairwise(bounds)]
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(spilling, "_ROWS", rows)  # so few that runs are read and rows are written again and again
-        merged = count_spilled(chunks, partial(count_ngrams, n_types=8, order=order, end=END))
-    for a, b in zip(merged, count_ngrams(stream_of(sentences), 8, order, end=END), strict=True):
-        np.testing.assert_array_equal(a, b)
-        assert a.dtype == b.dtype
-
-
-@given(st.lists(st.integers(3, 6), min_size=12, max_size=60), st.integers(1, 5), st.integers(5, 12))
-def test_a_stream_without_ends_can_be_counted_in_chunks_that_overlap(symbols, order, size):
-    stream = np.array(symbols, np.int32)
-    bounds = [*range(0, len(stream) - order, size), len(stream)]
-    merged = count_spilled(overlapping(stream, bounds, order), partial(count_ngrams, n_types=8, order=order))
-    for a, b in zip(merged, count_ngrams(stream, 8, order), strict=True):
-        np.testing.assert_array_equal(a, b)
 
 
 @given(sentences_of_ids, st.integers(1, 5), st.booleans(), st.booleans())

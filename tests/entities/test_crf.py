@@ -16,8 +16,8 @@ from corpuscle.errors import InputError, SettingError
 from corpuscle.measure import mention_scores
 from corpuscle.random import Random
 from corpuscle.text import Corpus, Layer, Mention, Standoff
-from corpuscle.text.gapped import TokenMention, without_ends
-from corpuscle.words import WordSources
+from corpuscle.text.mention_tags import TokenMention, without_ends
+from corpuscle.words import WordFeatures
 
 
 def findings(seed, n):
@@ -111,7 +111,7 @@ def test_weights_are_those_of_crfsuite(learned):
 
     train = from_standoff(findings(1, 200))
     from corpuscle.entities.learning import all_features
-    from corpuscle.text.gapped import tags_of_mentions, with_ends
+    from corpuscle.text.mention_tags import tags_of_mentions, with_ends
 
     sheet = learned.tokens_of(train)
     features, starts = all_features(sheet), train.corpus.sentence_starts
@@ -222,7 +222,7 @@ def test_nc_values_of_a_hand_example():
 
 def test_sources_and_a_dictionary_become_features():
     train = from_standoff(findings(1, 60))
-    sources = WordSources.from_words(["atrium", "kidney"], np.array([[1], [1]], np.uint64))
+    sources = WordFeatures.from_words(["atrium", "kidney"], np.array([[1], [1]], np.uint64))
     entries = Dictionary.from_entries([(("atrium",), "ORGAN")])
     tagger = CrfTagger(nc="none", iterations=10).fit(train, sources=sources, dictionary=entries)
     names = " ".join(tagger.tokens_of(train).names_of_templates)

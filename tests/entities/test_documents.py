@@ -7,7 +7,7 @@ from corpuscle.entities import read_documents
 from corpuscle.entities.documents import from_standoff
 from corpuscle.errors import InputError
 from corpuscle.text import Mention, Standoff, write_brat, write_standoff_json
-from corpuscle.text.gapped import TokenMention
+from corpuscle.text.mention_tags import TokenMention
 
 TEXT = "HISTORY\nThe left atrium is dilated.\nPlan: rest.\n"
 NOTE = Standoff(TEXT, (Mention("X", ((12, 23), (27, 34))), Mention("Y", ((42, 45),))), name="a")

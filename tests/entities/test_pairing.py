@@ -3,7 +3,7 @@
 from itertools import product
 
 from corpuscle.entities.pairing import Pairing, runs_of_tags
-from corpuscle.text.gapped import TokenMention, mentions_of_tags, tags_of_mentions
+from corpuscle.text.mention_tags import TokenMention, mentions_of_tags, tags_of_mentions
 
 
 def mention(*tokens):

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from corpuscle.figures import Place, Series, bar_plot, box_plot, line_plot, place_map
-from corpuscle.figures.axes import axis, label
+from corpuscle.figures.plots import axis, label
 from corpuscle.figures.svg import text_width
 from corpuscle.text.html import escape
 

@@ -3,7 +3,7 @@
 import re
 
 from corpuscle.figures import draw_mentions
-from corpuscle.text.gapped import TokenMention
+from corpuscle.text.mention_tags import TokenMention
 
 WORDS = ["the", "left", "and", "right", "eye", "is", "red"]
 MENTIONS = [TokenMention("X", (1, 4, 6)), TokenMention("X", (3, 4, 6)), TokenMention("Y", (0,))]

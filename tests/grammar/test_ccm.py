@@ -14,7 +14,7 @@ from corpuscle.learning import Checkpoint
 from corpuscle.model import read
 from corpuscle.text import Treebank
 from corpuscle.words import BrownClasses, class_sources
-from tests.engine.dp.test_evolution import bracketings, spans
+from tests.grammar.test_minimum_evolution import bracketings, spans
 from tests.grammar.test_treemetric import bank
 from tests.hostile import survives_hostile_edits
 

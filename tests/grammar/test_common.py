@@ -27,7 +27,7 @@ from corpuscle.model import read
 from corpuscle.scale import workers
 from corpuscle.text import Corpus, Treebank
 from tests.engine.dp.test_dense import every_tree
-from tests.engine.dp.test_evolution import bracketings
+from tests.grammar.test_minimum_evolution import bracketings
 from tests.hostile import survives_hostile_edits
 
 RANDOM = np.random.default_rng(17)

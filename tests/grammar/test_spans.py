@@ -9,7 +9,7 @@ import pytest
 
 from corpuscle.engine.dp.cky import cells_of as spans_of
 from corpuscle.grammar.kernels.spans import BRACKETS, WEIGHTS, best_bracketings, posteriors, random_splits
-from tests.engine.dp.test_evolution import bracketings, spans
+from tests.grammar.test_minimum_evolution import bracketings, spans
 
 RANDOM = np.random.default_rng(7)
 

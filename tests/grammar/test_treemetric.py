@@ -27,7 +27,7 @@ from corpuscle.grammar.distances import Estimator, Words, distance_table, smooth
 from corpuscle.model import read
 from corpuscle.text import Treebank, format_brackets, parse_brackets
 from corpuscle.words import BrownClasses, class_sources
-from tests.engine.dp.test_evolution import leanings, leaves, random_tree, solve, spans
+from tests.grammar.test_minimum_evolution import leanings, leaves, random_tree, solve, spans
 
 RANDOM = np.random.default_rng(11)
 

@@ -12,8 +12,7 @@ import corpuscle
 from bench.lm_truth import Truth
 from corpuscle.cli.main import main
 from corpuscle.errors import InputError, Interrupted, SettingError
-from corpuscle.lm import HmmModel, Mixture, NgramModel, compare
-from corpuscle.lm import hmm as module
+from corpuscle.lm import HmmModel, Mixture, NgramModel, base, compare
 from corpuscle.lm.settings import ESTIMATORS
 from corpuscle.text import Corpus
 from corpuscle.text.vocab import END, START, UNKNOWN
@@ -217,7 +216,7 @@ def test_a_model_file_gives_back_the_model_and_workers_change_no_byte(tmp_path, 
 
 @pytest.mark.parametrize("estimator, more, stop_at", [("em", {"restarts": 2}, 8), ("spectral-em", {}, 3)])
 def test_an_interrupted_run_resumes_to_the_identical_bytes(tmp_path, monkeypatch, estimator, more, stop_at):
-    monkeypatch.setattr(module, "Checkpoint", StopAt)
+    monkeypatch.setattr(base, "Checkpoint", StopAt)
     corpus, path = texts()[1][:500], tmp_path / "m"
     settings = settings_of(estimator, passes=5, tolerance=0.0, **more)
     HmmModel(**settings).fit(corpus).save(tmp_path / "whole")

@@ -9,12 +9,11 @@ import pytest
 import corpuscle
 from corpuscle.cli.main import main
 from corpuscle.engine.ngrams.counting import add_boundaries, count_ngrams
-from corpuscle.engine.ngrams.suffixes import collapsed, levels_of, longest_matches, suffix_trie, with_all_words
-from corpuscle.engine.optim.accelerated import Fista, Stochastic
 from corpuscle.errors import InputError, Interrupted, SettingError
-from corpuscle.lm import LogLinearModel, NgramModel, objective, read_arpa, write_arpa
-from corpuscle.lm.fitting import Batches, Rules, Search
-from corpuscle.lm.objective import Objective, Shape, may_collapse
+from corpuscle.lm import LogLinearModel, NgramModel, loglinear_fitting, read_arpa, write_arpa
+from corpuscle.lm.kernels.accelerated import Fista, Stochastic
+from corpuscle.lm.kernels.suffixes import collapsed, levels_of, longest_matches, suffix_trie, with_all_words
+from corpuscle.lm.loglinear_fitting import Batches, Objective, Rules, Search, Shape, may_collapse
 from corpuscle.samples import generate
 from corpuscle.text import Corpus
 from corpuscle.text.vocab import END, START
@@ -248,7 +247,7 @@ def test_scaled_weights_under_l1_and_l2_are_the_same_problem():
 def test_parts_and_threads_change_no_bit(monkeypatch):
     ngrams, _, predictable = ngrams_of(5)
     trie = suffix_trie(ngrams, predictable)
-    monkeypatch.setattr(objective, "_PART", 20)
+    monkeypatch.setattr(loglinear_fitting, "_PART", 20)
     for penalty in ("l1", "l2", "tree-l2", "tree-linf"):
         ends = []
         for threads in (1, 3):
@@ -257,10 +256,10 @@ def test_parts_and_threads_change_no_bit(monkeypatch):
             method = Fista(problem, np.zeros(trie.n_entries))
             ends.append([method.step() for _ in range(30)] + method.weights.tolist())
         assert ends[0] == ends[1]
-        monkeypatch.setattr(objective, "_PART", 1 << 18)
+        monkeypatch.setattr(loglinear_fitting, "_PART", 1 << 18)
         method = Fista(Objective(trie, predictable, Shape(penalty, 0.9), 0.3), np.zeros(trie.n_entries))
         whole = [method.step() for _ in range(30)]
-        monkeypatch.setattr(objective, "_PART", 20)
+        monkeypatch.setattr(loglinear_fitting, "_PART", 20)
         np.testing.assert_allclose(whole, ends[0][:30], rtol=1e-11)
 
 

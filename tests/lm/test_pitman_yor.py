@@ -13,12 +13,11 @@ from corpuscle.engine.restaurants.seating import verify
 from corpuscle.errors import InputError, Interrupted, SettingError
 from corpuscle.learning import Checkpoint
 from corpuscle.learning import sweep as one_sweep
-from corpuscle.lm import HpyModel, Mixture, NgramModel, read_arpa, write_arpa
-from corpuscle.lm import pitman_yor as module
+from corpuscle.lm import HpyModel, Mixture, NgramModel, base, read_arpa, write_arpa
 from corpuscle.lm.sampling import FixedSampler, VariableSampler
 from corpuscle.text import Corpus
 from corpuscle.text.vocab import END, START
-from corpuscle.topics.kernels.seats import SEPARATE
+from corpuscle.topics.kernels.seating import SEPARATE
 from tests.hostile import survives_hostile_edits
 from tests.schemas import last_line_conforms
 from tests.topics.brute import Brute
@@ -215,7 +214,7 @@ class StopAt(Checkpoint):
 def test_an_interrupted_run_resumes_to_the_identical_bytes(tmp_path, monkeypatch, order, stop_at):
     monkeypatch.setattr("corpuscle.lm.sampling._STEP", 200)
     monkeypatch.setattr("corpuscle.lm.sampling._VARIABLE_STEP", 200)
-    monkeypatch.setattr(module, "Checkpoint", StopAt)
+    monkeypatch.setattr(base, "Checkpoint", StopAt)
     corpus, path = text(3), tmp_path / "m"
     settings = {"sweeps": 12, "samples": 3, "min_count": 1}
     HpyModel(order=order, **settings).fit(corpus).save(tmp_path / "whole")
@@ -238,13 +237,13 @@ def test_an_interrupted_run_resumes_to_the_identical_bytes(tmp_path, monkeypatch
 
 @pytest.mark.parametrize("order", [2, "infinite"])
 def test_damaged_partial_files_are_refused_or_harmless(tmp_path, monkeypatch, order):
-    monkeypatch.setattr(module, "Checkpoint", StopAt)
+    monkeypatch.setattr(base, "Checkpoint", StopAt)
     corpus, path = text(3, 30), tmp_path / "m"
     learner = HpyModel(order=order, sweeps=4, samples=2, min_count=1)
     with pytest.raises(Interrupted), learner.checkpoint(corpus, path) as checkpoint:
         checkpoint.stop_at = 8
         learner.fit(corpus, checkpoint=checkpoint)
-    monkeypatch.setattr(module, "Checkpoint", Checkpoint)
+    monkeypatch.setattr(base, "Checkpoint", Checkpoint)
 
     def resume(partial):
         (tmp_path / "x.partial").write_bytes(partial.read_bytes())

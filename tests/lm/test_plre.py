@@ -9,11 +9,11 @@ import pytest
 
 import corpuscle
 from corpuscle.cli.main import main
-from corpuscle.engine.ngrams import ensemble
-from corpuscle.engine.ngrams.layers import CONTEXT, WORD, layer_share
+from corpuscle.engine.ngrams.low_rank_shares import CONTEXT, WORD, layer_share
 from corpuscle.engine.ngrams.trie import step
 from corpuscle.errors import InputError, SettingError
 from corpuscle.lm import Mixture, NgramModel, PlreModel, read_arpa, write_arpa
+from corpuscle.lm.kernels import ensemble
 from corpuscle.text import Corpus
 from corpuscle.text.vocab import END, START
 from tests.lm.test_ngram import BOUNDARIES, PlainModel, histories, zipf_corpus

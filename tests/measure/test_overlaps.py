@@ -7,7 +7,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from corpuscle.measure.kernels.overlaps import Candidates, bleu_statistics, common_subsequence, f_statistics
+from corpuscle.measure.overlaps import Candidates, bleu_statistics, common_subsequence, f_statistics
 
 
 def ngrams(sequence, n):

@@ -8,7 +8,7 @@ import pytest
 from corpuscle.errors import CorpuscleWarning, InputError, SettingError
 from corpuscle.neural import reference
 from corpuscle.neural.decoder import Decoder
-from corpuscle.neural.shortlist import Shortlist
+from corpuscle.neural.output import Shortlist
 from corpuscle.text.vocab import END, START, UNKNOWN
 from tests.neural.made import SMALL, made
 

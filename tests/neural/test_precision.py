@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from corpuscle.errors import SettingError
+from corpuscle.neural.base import check_precision, difference
 from corpuscle.neural.decoder import Decoder
-from corpuscle.neural.precision import check_precision, difference
 from corpuscle.text.vocab import END
 from tests.neural.made import SMALL, made
 

@@ -8,7 +8,7 @@ import pytest
 from corpuscle.errors import SettingError
 from corpuscle.neural import PRESETS, Architecture, Weights, encode, shapes, start, step
 from corpuscle.neural.reference import gru, normalised, positions, softmax
-from corpuscle.neural.settings import ArchitectureSettings
+from corpuscle.neural.settings import NetworkSettings
 from corpuscle.text.vocab import END, START, Vocab
 from tests.neural.made import SMALL, made
 
@@ -45,8 +45,8 @@ def test_sizes_that_make_no_sense_are_refused():
         with pytest.raises(SettingError):
             Architecture(**wrong)
     with pytest.raises(SettingError, match="has no state"):
-        _ = ArchitectureSettings(preset="transformer", state=64).architecture
-    assert ArchitectureSettings(preset="tiny", state=32).architecture.attention == 64
+        _ = NetworkSettings(preset="transformer", state=64).architecture
+    assert NetworkSettings(preset="tiny", state=32).architecture.attention == 64
 
 
 @pytest.mark.parametrize("kind", SMALL)

@@ -9,8 +9,8 @@ import pytest
 torch = pytest.importorskip("torch", reason="training needs the extra neural")
 
 from corpuscle.errors import SettingError
+from corpuscle.neural.ensemble import plan_of
 from corpuscle.neural.examples import Examples, batches
-from corpuscle.neural.members import plan_of
 from corpuscle.neural.network import Cell, forward
 from corpuscle.neural.settings import PRESETS, NetworkSettings
 from corpuscle.neural.training import (

@@ -7,14 +7,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from corpuscle.measure.kernels.overlaps import edit_distance
+from corpuscle.measure.overlaps import edit_distance
 from corpuscle.normalise.channels import default_channel
-from corpuscle.normalise.choosing import scaled
+from corpuscle.normalise.decoding import scaled
 from corpuscle.normalise.kernels.channel import channel_parts
 from corpuscle.normalise.kernels.deletions import build_index, near_words
 from corpuscle.normalise.lexicon import Lexicon, Reach, spelled
-from corpuscle.normalise.phonetics import Phonetics
-from corpuscle.normalise.tokens import is_examined, reduced, sounds, with_case
+from corpuscle.normalise.tokens import Phonetics, is_examined, reduced, sounds, with_case
 
 STRINGS = st.text("abcé", min_size=1, max_size=11)
 

@@ -9,11 +9,9 @@ import corpuscle
 from corpuscle.errors import InputError, SettingError
 from corpuscle.normalise import Normaliser, read_sounds
 from corpuscle.normalise.channels import Example, channel_array, channel_from_array, default_channel, fitted_channel
-from corpuscle.normalise.kernels.channel import channel_parts
-from corpuscle.normalise.kernels.estimation import COUNTS, add_counts
+from corpuscle.normalise.kernels.channel import COUNTS, add_counts, channel_parts
 from corpuscle.normalise.lexicon import Lexicon, Reach, shapes_of
-from corpuscle.normalise.phonetics import Phonetics, learned_table
-from corpuscle.normalise.tokens import letters_of_word
+from corpuscle.normalise.tokens import Phonetics, learned_table, letters_of_word
 from corpuscle.random import Random
 from corpuscle.text.normalised import Normalised
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from pathlib import Path
 
-from corpuscle.packs import Chapter, Step
+from corpuscle.packs import Chapter, Findings, Step
 from corpuscle.random import Random
 
 HOSTILE = '<script>alert("1")</script>'
@@ -31,18 +32,23 @@ def write_kit(folder: Path, n: int = 200) -> Path:
     return folder
 
 
-def plain_step(name: str, needs: str, after: tuple[str, ...] = (), version: int = 1, run=None) -> Step:
+@dataclass(frozen=True)
+class Counted(Findings):
+    size: int
+
+    def chapter(self, step):
+        return Chapter(f"{step.name}: {self.size}", {"size": self.size}, [], [], [])
+
+
+def plain_step(name: str, needs: str, after: tuple[str, ...] = (), version: int = 1, run=None, found=Counted) -> Step:
     """A step that counts the bytes of its input: as quick as a step can be."""
 
     def count(job, settings):
         size = sum(Path(path).stat().st_size for path in job.kit.paths(needs))
         (job.pack / "models" / f"{name}.model").write_text(str(size))
-        return {"size": size}
+        return Counted(size)
 
-    def report(findings, pack):
-        return Chapter(f"{name}: {findings['size']}", findings, [], "", [])
-
-    return Step(name, name.title(), version, (needs,), (f"models/{name}.model",), run or count, report, after=after)
+    return Step(name, name.title(), version, (needs,), (f"models/{name}.model",), run or count, found, after=after)
 
 
 def state(pack: Path) -> dict:

@@ -9,8 +9,8 @@ from html import unescape
 import pytest
 
 from corpuscle.packs import page
-from corpuscle.packs.chapters import dictionary, segmenter, topics
-from corpuscle.packs.steps.transliterator import _difference
+from corpuscle.packs.systems import dictionary, segmenter, topics
+from corpuscle.packs.systems.transliterator import _difference
 from corpuscle.text.characters import clusters
 from corpuscle.text.html import bdi, fragment, p
 from corpuscle.text.scripts import direction, isolated
@@ -99,10 +99,3 @@ def test_direction_is_that_of_most_letters_and_markup_has_no_say():
     marked = fragment(*(bdi(word, class_="word", title="surprising") for word in ("في", "<&>")))
     assert p(marked, dir="auto").startswith('<p dir="rtl">')
     assert p("12", dir="auto") == "<p>12</p>"
-
-
-def test_every_step_has_a_verdict():
-    from corpuscle.packs.chapters.verdicts import _VERDICTS
-    from corpuscle.packs.run import STEPS
-
-    assert {step.name for step in STEPS} == set(_VERDICTS)

@@ -19,7 +19,7 @@ from corpuscle.cli.main import main
 from corpuscle.errors import InputError, Interrupted
 from corpuscle.packs import learn
 from corpuscle.packs.step import LeftOut, naming
-from corpuscle.packs.steps.transliterator import TRANSLITERATOR
+from corpuscle.packs.systems.transliterator import TRANSLITERATOR
 from corpuscle.text import read_text
 from tests.packs.kits import HOSTILE, findings, kit_of, plain_step, state, write_kit
 from tests.packs.pages import Page
@@ -355,8 +355,8 @@ def test_the_report_says_what_was_learned_and_what_was_not_used(learned):
     html = (learned / "pack" / "report.html").read_text(encoding="utf-8")
     text = " ".join("".join(Page(html).text).split())
     findings = state(learned / "pack")["steps"]["lm"]["findings"]
-    best = min(findings["methods"], key=lambda row: row["perplexity"])
-    assert best["method"] == findings["method"] and {row["method"] for row in findings["methods"]} == {"mkn", "plre"}
+    method, best = min(findings["methods"].items(), key=lambda item: item[1]["perplexity"])
+    assert method == findings["method"] and set(findings["methods"]) == {"mkn", "plre"}
     assert f"{best['perplexity']:.1f}" in text and "Which method" in text
     for words in ("trained without a tenth", "most surprising", "Word classes", "seed", "no <b>tes.md", "names.tsv"):
         assert words in text
@@ -448,6 +448,9 @@ def test_the_built_in_sample_is_learned_when_no_kit_is_given(tmp_path, monkeypat
     findings = state(tmp_path / "pack")["steps"]["lm"]["findings"]
     by_order = {row["order"]: row["perplexity"] for row in findings["orders"]}
     assert by_order[findings["order"]] < 0.6 * by_order[1]  # it is a language: context helps
+    short = re.search(r'<dl class="short">(.*?)</dl>', (tmp_path / "pack" / "report.html").read_text("utf-8"), re.S)
+    verdicts = re.findall(r'href="#(\w+)">[^<]*</a></dt><dd[^>]*>(?=\w)', short[1])
+    assert verdicts == list(state(tmp_path / "pack")["steps"])  # every step says what its figures mean
     assert main(["learn", "-q", "--json"]) == 0
     result = json.loads(capsys.readouterr().out.splitlines()[-1])
     assert {step["status"] for step in result["steps"].values()} == {"kept"}

@@ -6,6 +6,8 @@ import hashlib
 import json
 import shutil
 import zipfile
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -14,23 +16,27 @@ from corpuscle.cli.main import main
 from corpuscle.errors import InputError
 from corpuscle.lm import NgramModel
 from corpuscle.packs import learn
-from corpuscle.packs.ship import differences, export, problems
-from corpuscle.packs.site import write_site
+from corpuscle.packs.ship import differences, export, problems, write_site
 from corpuscle.text import read_text
-from tests.packs.kits import plain_step, state, write_kit, write_pairs
+from tests.packs.kits import Counted, plain_step, state, write_kit, write_pairs
 from tests.schemas import last_line_conforms
 
 CHANGE = {"what": str, "name": str, "first": str | int | float | list | None, "second": str | int | float | list | None}
+
+
+@dataclass(frozen=True)
+class Nested(Counted):
+    nested: Mapping[str, int]
 
 
 def counting(job, settings):
     """A step whose file is a real model."""
     model = NgramModel(order=2).fit(read_text(*job.kit.paths("text"), blank="document"))
     model.save(job.pack / "models" / "lm.model")
-    return {"size": sum(Path(path).stat().st_size for path in job.kit.paths("text")), "nested": {"types": 3}}
+    return Nested(sum(Path(path).stat().st_size for path in job.kit.paths("text")), {"types": 3})
 
 
-STEPS = [plain_step("lm", "text", run=counting)]
+STEPS = [plain_step("lm", "text", run=counting, found=Nested)]
 
 
 @pytest.fixture

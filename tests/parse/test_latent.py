@@ -12,7 +12,7 @@ from corpuscle.engine.linalg.sparse import Rows
 from corpuscle.lm.spectral import full_operators, project, raw_product, windows_of_moments
 from corpuscle.parse.kernels.latent import LEFT, RIGHT, Observables, Trees
 from corpuscle.parse.latent import Basis, observables_of, score_trees
-from corpuscle.parse.settings import LatentSettings
+from corpuscle.parse.settings import RerankSettings
 from corpuscle.parse.states import polished, recovered
 from corpuscle.text.vocab import Vocab
 from tests.engine.dp.test_charts import all_heads, is_tree
@@ -114,7 +114,7 @@ def bases(truth: Truth):
 
 
 def learned(truth, trees, basis, marks=0, **settings) -> Observables:
-    return observables_of(trees, basis, LatentSettings(**{"states": STATES, "stops": False, **settings}), marks)[0]
+    return observables_of(trees, basis, RerankSettings(**{"states": STATES, "stops": False, **settings}), marks)[0]
 
 
 def logs_of(model, words, heads, tags=None):

@@ -18,9 +18,9 @@ from corpuscle.cli.main import main
 from corpuscle.errors import InputError, SettingError
 from corpuscle.samples import generate, write
 from corpuscle.samples.concepts import CONCEPTS
+from corpuscle.samples.language import CHANGES
 from corpuscle.samples.messages import WAYS
 from corpuscle.samples.scripts import SCRIPTS, latin
-from corpuscle.samples.sister import CHANGES
 from corpuscle.samples.sounds import CONSONANTS, VOWELS, inventory
 from corpuscle.text import read_text
 from corpuscle.text.alignments import read_pharaoh

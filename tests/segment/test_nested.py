@@ -14,7 +14,7 @@ from corpuscle.engine.restaurants.columns import DISH, FREE_COUNT, NODE, USED
 from corpuscle.engine.restaurants.seating import sample_parameters
 from corpuscle.random import Random, shuffle
 from corpuscle.segment import NestedSegmenter
-from corpuscle.segment.kernels import exact, gibbs, lengths, model, paths, state, undoing
+from corpuscle.segment.kernels import gibbs, lengths, model, paths, state, transactions
 from corpuscle.segment.kernels import lattice as lattices
 from corpuscle.text import Corpus
 
@@ -42,7 +42,7 @@ class Text:
         self.gaps, self.cuts = np.zeros(len(self.text), np.uint8), np.zeros(len(self.text), np.uint8)
         self.fixed, self.seated = np.zeros(n, np.uint8), np.zeros(n, np.uint8)
         self.ends, self.numbers = np.zeros(room + 1, np.int32), np.zeros(room + 1, np.int32)
-        self.old_cuts, self.notes = np.zeros(room, np.uint8), undoing.new_notes(room)
+        self.old_cuts, self.notes = np.zeros(room, np.uint8), transactions.new_notes(room)
         self.means, self.sums = np.full(3, 2.5), np.zeros(4)
         self.stream = Random(seed, "tests.nested").array()
         self.new_lengths(0)
@@ -61,7 +61,7 @@ class Text:
         while at < len(order):
             arguments = self.nested, self.lattice, sentences, order, at, len(order)
             if mh:
-                at = exact.sweep_exactly(*arguments, self.old_cuts, self.notes, self.stream)
+                at = gibbs.sweep_exactly(*arguments, self.old_cuts, self.notes, self.stream)
             else:
                 at = gibbs.sweep(*arguments, self.stream)
             if at < len(order):

@@ -12,7 +12,7 @@ from corpuscle.learning import Checkpoint
 from corpuscle.measure import segmentation_scores
 from corpuscle.model import read
 from corpuscle.segment import NestedSegmenter, letters_of, word_corpus
-from corpuscle.segment.files import check_sample
+from corpuscle.segment.chain import check_sample
 from corpuscle.segment.letters import (
     FORBIDDEN,
     FORCED,
@@ -22,7 +22,7 @@ from corpuscle.segment.letters import (
     segmented_bytes,
     typical,
 )
-from corpuscle.segment.material import prepare
+from corpuscle.segment.training_text import prepare
 from corpuscle.text import Corpus, read_strings
 from corpuscle.text.scripts import TYPES
 from tests.hostile import survives_hostile_edits
@@ -552,7 +552,7 @@ def test_gold_lines_alone_are_enough_for_the_command(files, tmp_path, capsys):
         (["train", "{raw}", "-o", "{tmp}/m", "--method", "bigram", "--start", "growing"], "--start means nothing"),
         (["train", "{raw}", "-o", "{tmp}/m", "--resume"], "nothing to resume"),
         (["apply", "{raw}", "{raw}"], "not a model file"),
-        (["apply", "{model}", "{raw}", "--spaces", "gold"], "'gold' is not one of 'forced', 'remove'"),
+        (["apply", "{model}", "{raw}", "--spaces", "gold"], "--spaces is one of forced, remove; not 'gold'"),
         (["evaluate", "{gold}"], "either an OUTPUT"),
         (["evaluate", "{gold}", "{other}"], "other.txt:1: "),
         (["evaluate", "{empty}", "{empty}"], "no words to score"),

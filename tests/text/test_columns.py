@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from corpuscle.errors import InputError, SettingError
 from corpuscle.text.columns import Columns, read_columns, write_columns
-from corpuscle.text.schemes import SCHEMES, convert_tags, spans_of_tags, tags_of_spans
+from corpuscle.text.mention_tags import SCHEMES, convert_tags, spans_of_tags, tags_of_spans
 
 SAMPLE = """\
 -DOCSTART- -X- O

@@ -7,8 +7,8 @@ import pytest
 from corpuscle.errors import InputError, SettingError
 from corpuscle.text import office
 from corpuscle.text.encodings import checked_encoding, guess_encoding, read_any
-from corpuscle.text.languages import language_name, script_of
 from corpuscle.text.office import read_docx, read_odt
+from corpuscle.text.scripts import language_name, script_of
 from tests.packs.messy import BOMB, docx, odt, zipped
 
 TEXTS = {

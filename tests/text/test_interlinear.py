@@ -7,8 +7,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from corpuscle.errors import InputError
-from corpuscle.text.elan import read_eaf
-from corpuscle.text.flextext import read_flextext
 from corpuscle.text.interlinear import (
     Interlinear,
     Morph,
@@ -20,7 +18,7 @@ from corpuscle.text.interlinear import (
     role_of_tier,
     write_interlinear,
 )
-from corpuscle.text.toolbox import read_toolbox
+from corpuscle.text.interlinear_formats import read_eaf, read_flextext, read_toolbox
 from tests.packs.messy import EAF, FLEXTEXT, TOOLBOX, utterance
 
 CAME = (

@@ -12,8 +12,7 @@ from corpuscle.text.columns import read_columns
 from corpuscle.text.conllu import read_conllu
 from corpuscle.text.normalised import read_normalised
 from corpuscle.text.pairs import read_news, read_pairs
-from corpuscle.text.pubtator import read_pubtator
-from corpuscle.text.standoff import read_pipe, read_standoff_json
+from corpuscle.text.standoff import read_pipe, read_pubtator, read_standoff_json
 from corpuscle.text.vectors import read_vectors
 from tests.mutation import survives
 from tests.text import (

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corpuscle.text.romanise import plain, romanise
+from corpuscle.text.scripts import plain, romanise
 
 
 @pytest.mark.parametrize(

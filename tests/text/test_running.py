@@ -12,7 +12,7 @@ from corpuscle.errors import InputError, SettingError
 from corpuscle.text import prepare, read_text, restore
 from corpuscle.text import running as running_text
 from corpuscle.text.running import read_gaps, restore_file, write_gaps
-from corpuscle.text.tokens import character_classes, split_words
+from corpuscle.text.sentences import character_classes, split_words
 from tests.mutation import survives
 
 pieces = st.sampled_from([

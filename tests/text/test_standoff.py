@@ -9,15 +9,16 @@ from hypothesis import strategies as st
 
 from corpuscle.errors import CorpuscleWarning, InputError
 from corpuscle.text.brat import read_brat, write_brat
-from corpuscle.text.pubtator import read_pubtator, write_pubtator
 from corpuscle.text.standoff import (
     Attribute,
     Mention,
     Relation,
     Standoff,
     read_pipe,
+    read_pubtator,
     read_standoff_json,
     write_pipe,
+    write_pubtator,
     write_standoff_json,
 )
 

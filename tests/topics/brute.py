@@ -7,7 +7,7 @@ from itertools import product
 
 import numpy as np
 
-from corpuscle.topics.kernels.seats import DOUBLY, SWITCHING
+from corpuscle.topics.kernels.seating import DOUBLY, SWITCHING
 
 
 class Brute:

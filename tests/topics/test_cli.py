@@ -11,7 +11,7 @@ import corpuscle
 from corpuscle.cli.main import main
 from corpuscle.errors import Interrupted, SettingError
 from corpuscle.topics import NgramTopicModel, RescalingModel, document_bounds, document_topics, read_documents
-from corpuscle.topics.products import perplexities
+from corpuscle.topics.inspection import perplexities
 from tests.schemas import FRACTION, conforms, last_line_conforms
 
 METHODS = ("hpylm", "hpytm", "hierarchical", "switching", "rescaling")

@@ -15,7 +15,7 @@ from corpuscle.text.alignments import Alignments, write_pharaoh
 from corpuscle.text.bitext import Bitext
 from corpuscle.text.corpus import Corpus
 from corpuscle.text.pairs import Pair
-from corpuscle.translate import FEATURES, PhraseTranslator
+from corpuscle.translate import FEATURES, PhraseTranslator, verbs
 from corpuscle.transliterate import PhraseTransliterator
 from tests.hostile import survives_hostile_edits
 from tests.schemas import FRACTION, last_line_conforms
@@ -146,9 +146,11 @@ def test_the_phrases_of_several_alignments_are_counted_in_equal_parts():
     nothing = Alignments.from_pairs([[] for _ in range(60)])
     halved = learner.replace().fit(bitext, links=[links, nothing])
     assert np.array_equal(halved.table_.counts * 2, alone.table_.counts)
-    assert halved.provenance_["signature"] != alone.provenance_["signature"] == twice.replace().fit(
-        bitext, links=[links]
-    ).provenance_["signature"]
+    assert (
+        halved.provenance_["signature"]
+        != alone.provenance_["signature"]
+        == twice.replace().fit(bitext, links=[links]).provenance_["signature"]
+    )
 
 
 def test_too_little_to_learn_from_and_settings_that_exclude_each_other():
@@ -168,6 +170,7 @@ def test_bleu_is_that_of_sacrebleu(tokenise):
     sacrebleu = pytest.importorskip("sacrebleu")
     random = Random(7, "bleu")
     for length in (2, 6, 15):
+
         def text(length=length):
             words = [random.choice(["a", "b", "c.", "d,", "e"]) for _ in range(1 + random.below(length))]
             return " ".join(words)
@@ -230,3 +233,21 @@ def test_the_command_line_trains_applies_and_measures(tmp_path, capsys, monkeypa
         assert main(wrong.split()) == 2
         assert capsys.readouterr().err.strip().splitlines()[-1].startswith("error: ")
     assert not (tmp_path / "x").exists() and np.isfinite(figures["deviation"])
+
+
+def test_verbs_take_strings_and_objects_in_python():
+    (bitext, links), (unseen, _) = world(1, 200), world(2, 30)
+    learner = PhraseTranslator(rounds=2, restarts=0, tuning_nbest=5, beam=10)
+    trained = verbs.train(learner, bitext, dev=unseen, links=[links])
+    assert trained.figures["sentence_pairs"] == 200 and trained.figures["tuning_pairs"] == 30
+    source, target = lines(unseen.source), lines(unseen.target)
+    written = list(verbs.apply(trained.model, source))
+    assert written == [ranked[0].target for ranked in trained.model.translate(unseen.source)]
+    assert [row[3] for row in verbs.apply(trained.model, source, nbest=1).rows] == written
+    measured = verbs.evaluate(target, written).to_json()
+    assert verbs.evaluate(target, model=trained.model, source=source).to_json() == measured and measured["bleu"] > 0.9
+    assert verbs.weights(trained.model).to_json() == trained.figures["weights"]
+    assert all(" ||| " in line for line in verbs.export(trained.model))
+    for options in ({"beam": 3}, {"shortlist": True}, {"precision": "fp32"}):
+        with pytest.raises(SettingError, match=f"--{next(iter(options))} is about networks"):
+            verbs.apply(trained.model, source, **options)

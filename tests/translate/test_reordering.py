@@ -80,9 +80,7 @@ class World:
     def limits(self, n_best, limit, beam=5000, threshold=np.inf):
         weights = (WEIGHTS[name] for name in ("language", "phrase", "word", "jump", "unknown"))
         types = len(self.lm.vocab_)
-        return reordering.Limits(
-            beam, threshold, 3, n_best, True, limit, *weights, self.lm.initial_state, END, types
-        )
+        return reordering.Limits(beam, threshold, 3, n_best, True, limit, *weights, self.lm.initial_state, END, types)
 
     def decode(self, source, copies, limits):
         automaton = self.lm.automaton_

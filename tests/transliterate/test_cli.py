@@ -141,7 +141,7 @@ def test_weights_that_are_not_finite_numbers_are_refused(kit, capsys, value):
         (["evaluate", "{kit}/test.tsv"], "give either an OUTPUT"),
         (["evaluate", "{kit}/test.tsv", "{kit}/names.txt"], "32 names"),
         (["weights", "{kit}/m", "--set", "{kit}/names.txt", "-o", "{kit}/x"], "not JSON"),
-        (["apply", "{kit}/m", "{kit}/names.txt", "--format", "pdf"], "'pdf' is not one of 'tsv'"),
+        (["apply", "{kit}/m", "{kit}/names.txt", "--format", "pdf"], "--format is one of tsv, json, news; not 'pdf'"),
         (["draw", "{kit}/m", "two words"], "one word is needed"),
     ],
 )

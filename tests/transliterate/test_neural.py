@@ -19,8 +19,7 @@ from corpuscle.text.characters import SPACE
 from corpuscle.text.pairs import Pair
 from corpuscle.text.vocab import Vocab
 from corpuscle.transliterate import CombinedTransliterator, NeuralTransliterator, PhraseTransliterator, Synthetic
-from corpuscle.transliterate.memory import Memory
-from corpuscle.transliterate.neural import _backwards
+from corpuscle.transliterate.neural import Memory, _backwards
 from tests.hostile import survives_hostile_edits
 from tests.schemas import last_line_conforms
 from tests.transliterate.test_phrase import StopAt, cipher

@@ -10,9 +10,8 @@ from starlette.testclient import TestClient
 
 from corpuscle.packs.pack import Pack
 from corpuscle.web.app import make_app
-from corpuscle.web.asking import Asking
 from corpuscle.web.guard import Limits
-from corpuscle.web.holdings import Holdings
+from corpuscle.web.served_models import Asking, Holdings
 
 MODELS = Path(__file__).parents[1] / "data" / "models"
 HOST = "localhost:8765"

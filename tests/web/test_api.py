@@ -9,7 +9,7 @@ import corpuscle
 from corpuscle.catalogue import TASKS
 from corpuscle.cli.derive import group_of
 from corpuscle.text import read_strings
-from corpuscle.web.verbs import VERBS, verbs_of
+from corpuscle.verbs import views, views_of
 from tests.web.served import MODELS, answer, client, write_pack
 
 KINDS = sorted(path.name.removesuffix(".model") for path in MODELS.iterdir())
@@ -30,8 +30,8 @@ def web(pack):
 
 def test_every_kind_of_model_can_be_asked():
     kinds = {kind for task in TASKS.values() for kind in task.kinds}
-    assert {kind for kind in kinds if not verbs_of(kind)} == SILENT
-    assert all(verb.help.endswith(".") and verb.example for verb in VERBS.values())
+    assert {kind for kind in kinds if not views_of(kind)} == SILENT
+    assert all(verb.help.endswith(".") and verb.asked for verb in views().values())
 
 
 LEARN = {
@@ -96,7 +96,7 @@ OTHER_NAMES = {
 def test_every_command_that_asks_a_model_is_a_verb(task):
     commands = set(group_of(task).commands)
     asked = commands.difference(LEARN, FILES, INSIDE, MORE.get(task, ()))
-    verbs = {name for of, name in VERBS if of == task}
+    verbs = {name for of, name in views() if of == task}
     assert {OTHER_NAMES.get(task, {}).get(name, name) for name in asked} <= verbs
 
 
@@ -114,7 +114,7 @@ def test_the_page_is_told_what_can_be_asked_and_openapi_has_an_endpoint_with_an_
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind not in SILENT])
 def test_no_verb_stumbles_over_nothing(web, kind):
     name = kind.replace(".", "_")
-    for verb in verbs_of(kind):
+    for verb in views_of(kind):
         response = web.post(f"/api/models/{name}/{verb.name}", json={})
         assert response.status_code in (200, 400, 409, 422), (verb.name, response.text)
 
@@ -122,8 +122,8 @@ def test_no_verb_stumbles_over_nothing(web, kind):
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind not in SILENT])
 def test_the_example_of_every_verb_is_answered_or_says_what_is_missing(web, kind):
     name = kind.replace(".", "_")
-    for verb in verbs_of(kind):
-        response = web.post(f"/api/models/{name}/{verb.name}", json=dict(verb.example))
+    for verb in views_of(kind):
+        response = web.post(f"/api/models/{name}/{verb.name}", json=dict(verb.asked))
         assert response.status_code in (200, 422), response.text
         if response.status_code == 422:  # the tiny models do not know the words of all examples
             assert "nothing is known of" in response.text or "learned from" in response.text
@@ -195,7 +195,7 @@ def test_a_single_model_file_is_served(tmp_path):
         (b"[]", 422, "not a JSON object"),
         (b'{"text": 3}', 422, "text is text"),
         (b'{"text": "\\ud800"}', 422, "surrogate"),
-        (b'{"nothing": 3}', 422, "has no setting"),
+        (b'{"nothing": 3}', 422, "takes no 'nothing'"),
         (b'{"raw": "yes"}', 422, "raw is true or false"),
         (b'{"text": "' + b"a" * 100_001 + b'"}', 413, "100,001 characters"),
         (b" " * (2 << 20) + b"{}", 413, "bytes"),

@@ -14,13 +14,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from corpuscle.errors import SettingError
-from corpuscle.measure import agreement
+from corpuscle.measure import agreement, expected_saving
 from corpuscle.text import read_conllu, read_standoff_json
 from corpuscle.text.normalised import read_normalised
+from corpuscle.web.annotation_formats import LAYERS
 from corpuscle.web.annotations import FILE, Annotations
 from corpuscle.web.intake import place_of
-from corpuscle.web.layers import LAYERS
-from corpuscle.web.verbs.doubts import saved
 from tests.web.processes import Server, kill_at_random
 from tests.web.served import answer, client, write_pack
 
@@ -267,12 +266,12 @@ def test_two_annotators_are_compared_in_every_layer(tmp_path):
 
 def test_a_guess_that_is_sure_saves_keystrokes_in_every_layer(pack):
     """One key accepts a sentence instead of one a word; nothing is saved where there is nothing to guess."""
-    assert saved([1.0] * 4) == 0.75 and saved([0.5] * 4) == 0.25 and saved([0.0]) == 0.0
+    assert expected_saving([1.0] * 4) == 0.75 and expected_saving([0.5] * 4) == 0.25 and expected_saving([0.0]) == 0.0
     with client(pack) as web:
         for model in ("tag_crf", "parse_mst", "entities_dictionary", "segment_npylm", "grammar_pcfg"):
             found = answer(web.post("/api/doubts", json={"model": model, "text": "a b c a b c", "annotator": "Ana"}))
             for item in found["items"]:
-                assert item["saved"] == pytest.approx(saved(item["by_part"])) and len(item["by_part"]) > 1
+                assert item["saved"] == pytest.approx(expected_saving(item["by_part"])) and len(item["by_part"]) > 1
 
 
 def test_pairs_are_given_with_bars_between_them(pack):

@@ -282,8 +282,8 @@ def test_trees_whose_heads_are_left_neighbours_give_what_the_text_gives() -> Non
 
 @pytest.mark.parametrize("stop_at, stage", [(1, 0), (20, 0), (91, 0), (150, 1), (368, 2), (376, 2)])
 def test_an_interrupted_run_resumes_to_the_identical_bytes(tmp_path, monkeypatch, stop_at: int, stage: int) -> None:
-    monkeypatch.setattr("corpuscle.words.merging.LONGEST", 1)
-    monkeypatch.setattr("corpuscle.words.search.LONGEST", 1)
+    monkeypatch.setattr("corpuscle.words.trees.LONGEST", 1)
+    monkeypatch.setattr("corpuscle.words.exchange.LONGEST", 1)
     monkeypatch.setattr("corpuscle.words.brown.Checkpoint", StopAt)
     corpus = text(3, 1000)
     learner = BrownClasses(classes=8, passes=3, workers=1)
@@ -312,7 +312,7 @@ def test_an_interrupted_run_resumes_to_the_identical_bytes(tmp_path, monkeypatch
     ],
 )
 def test_unfinished_work_that_cannot_be_is_refused(tmp_path, monkeypatch, name, edit, reason) -> None:
-    monkeypatch.setattr("corpuscle.words.merging.LONGEST", 1)
+    monkeypatch.setattr("corpuscle.words.trees.LONGEST", 1)
     monkeypatch.setattr("corpuscle.words.brown.Checkpoint", StopAt)
     corpus, path = text(3, 1000), tmp_path / "m"
     learner = BrownClasses(classes=8)
@@ -371,7 +371,7 @@ def test_damaged_model_files_are_errors_and_nothing_worse(tmp_path) -> None:
 
 
 def test_damaged_unfinished_work_is_an_error_and_nothing_worse(tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr("corpuscle.words.merging.LONGEST", 1)
+    monkeypatch.setattr("corpuscle.words.trees.LONGEST", 1)
     monkeypatch.setattr("corpuscle.words.brown.Checkpoint", StopAt)
     corpus, path = text(3, 200), tmp_path / "m"
     learner = BrownClasses(classes=8)

@@ -18,9 +18,8 @@ from corpuscle.model import read
 from corpuscle.random import Random
 from corpuscle.text import END, FIRST, START, UNKNOWN, Corpus, Treebank, Vocab
 from corpuscle.words import ExchangeClasses, Forest
-from corpuscle.words.exchange import PARTIAL
+from corpuscle.words.exchange import PARTIAL, Search
 from corpuscle.words.kernels import exchange
-from corpuscle.words.search import Search
 from corpuscle.words.settings import STARTS
 
 
@@ -79,17 +78,14 @@ def text(seed: int = 1, sentences: int = 400) -> Corpus:
     random = Random(seed, "text")
     words = [f"w{i}" for i in range(90)]
     return Corpus.from_sentences(
-        [
-            [words[int(90 * random.uniform() ** 3)] for _ in range(random.below(12))]
-            for _ in range(sentences)
-        ]
+        [[words[int(90 * random.uniform() ** 3)] for _ in range(random.below(12))] for _ in range(sentences)]
     )
 
 
 def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     """Make every batch small, and worth the threads."""
-    monkeypatch.setattr("corpuscle.words.search.PARALLEL", 1)
-    monkeypatch.setattr("corpuscle.words.search.LONGEST", 1)
+    monkeypatch.setattr("corpuscle.words.exchange.PARALLEL", 1)
+    monkeypatch.setattr("corpuscle.words.exchange.LONGEST", 1)
 
 
 @pytest.mark.parametrize("tree", [False, True])

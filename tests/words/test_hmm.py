@@ -17,8 +17,16 @@ from corpuscle.random import Random
 from corpuscle.scale import workers
 from corpuscle.text import FIRST, UNKNOWN, Corpus, Treebank, read_conllu, write_conllu
 from corpuscle.words import ExchangeClasses, Forest, HmmClasses
-from corpuscle.words.hmm_learning import PARTIAL, Em, Rates, from_classes, from_nothing
-from corpuscle.words.hmm_text import batches_of, links_of, weights_of
+from corpuscle.words.hmm_learning import (
+    PARTIAL,
+    Em,
+    Rates,
+    batches_of,
+    from_classes,
+    from_nothing,
+    links_of,
+    weights_of,
+)
 from tests.schemas import FRACTION, last_line_conforms
 
 

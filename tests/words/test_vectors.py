@@ -20,9 +20,8 @@ from corpuscle.model import read
 from corpuscle.text import FIRST, UNKNOWN, Corpus, ScoredPair, read_vectors
 from corpuscle.words import LrmvlVectors, OsccaVectors, PpmiVectors, SvdVectors, TsccaVectors, cooccurrence
 from corpuscle.words.cooccurrence import At, count_at
-from corpuscle.words.near import pointwise_information
-from corpuscle.words.signatures import signature_of, vocabulary_of
-from corpuscle.words.spelling import learn_spelling
+from corpuscle.words.spelling import learn_spelling, signature_of, vocabulary_of
+from corpuscle.words.window_vectors import pointwise_information
 from tests.hostile import survives_hostile_edits
 from tests.schemas import last_line_conforms
 

@@ -12,16 +12,16 @@ from typing import TYPE_CHECKING
 from corpuscle.lazy import contents
 
 if TYPE_CHECKING:
-    from corpuscle.align.base import Aligner, MatrixFile
-    from corpuscle.align.counted import HMM, Diagonal, Model1
+    from corpuscle.align.base import DEFAULT_METHOD, METHODS, Aligner, MatrixFile, align_pairs, learner
+    from corpuscle.align.em_models import HMM, Diagonal, Model1
     from corpuscle.align.features_user import read_features
     from corpuscle.align.fertility import Fertility
     from corpuscle.align.loglinear import LogLinear
-    from corpuscle.align.methods import DEFAULT_METHOD, METHODS, align_pairs, learner, warm, warm_defaults
     from corpuscle.align.nbest import n_best
     from corpuscle.align.phrases import FEATURES, PhraseTable, build_table, lexical_weights, merged_links
     from corpuscle.align.rules import RuleTable, build_rules, write_table
     from corpuscle.align.settings import DECODINGS, DEFAULT_SYMMETRISATION, MATRICES, SYMMETRISATIONS
     from corpuscle.align.symmetrisation import symmetrise
+    from corpuscle.align.verbs import warm, warm_defaults
 
 __all__, __getattr__, __dir__ = contents(__name__, __file__)

@@ -1,4 +1,4 @@
-"""Aligner: what all models of word alignment can do, each in its own way.
+"""Aligner: what all models of word alignment can do, each in its own way; and the methods by name.
 
 A model has the expected counts of couples (a source and a target type that were linked) in both directions, and what
 its method adds. Direction 0 (forward) lets source words generate target words, direction 1 (backward) the other way
@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from corpuscle.align.chunks import pairs_of, read_only
+from corpuscle.align.counts import Posteriors, pairs_of, read_only
 from corpuscle.align.kernels import symmetry
 from corpuscle.align.kernels.cooccurrence import Couples, directed, locate
 from corpuscle.align.nbest import n_best_matrix, warn_of_long_pairs
@@ -24,22 +24,24 @@ from corpuscle.align.settings import (
     DECODINGS,
     DEFAULT_SYMMETRISATION,
     MATRICES,
-    AlignSettings,
     check_symmetrisation,
 )
 from corpuscle.align.symmetrisation import symmetrise
-from corpuscle.align.tables import Posteriors
-from corpuscle.compiled import frozen
+from corpuscle.catalogue import TASKS, find
 from corpuscle.errors import SettingError
 from corpuscle.learning import Checkpoint
-from corpuscle.model import Array, Container, Kind, Model, Part, save, vocab_arrays
+from corpuscle.model import Array, Arrays, Container, Kind, Model, Part, Record, save, vocab_arrays
 from corpuscle.scale import chunks_of, workers
 from corpuscle.settings import learned
 from corpuscle.text.alignments import AlignmentMatrix, Alignments
 from corpuscle.text.bitext import Bitext
+from corpuscle.text.settings import TextSettings
 from corpuscle.text.vocab import Vocab
 
-__all__ = ["COUNTED", "LINKED", "Aligner", "MatrixFile", "check_counts", "check_rows", "couples_from", "save_matrix"]
+__all__ = [
+    "COUNTED", "DEFAULT_METHOD", "LINKED", "METHODS", "Aligner", "MatrixFile", "align_pairs", "check_counts",
+    "check_rows", "learner", "save_matrix",
+]  # fmt: skip
 
 _CELLS_A_CHUNK = 200_000
 _SMALLEST = 0.01
@@ -76,17 +78,12 @@ def check_counts(loaded: Container) -> None:
     check_rows(loaded.arrays, "couples")
 
 
-def couples_from(arrays: Mapping[str, np.ndarray], name: str) -> Couples:
-    """A table of couples of a file."""
-    return Couples(frozen(arrays[f"{name}/row_starts"], np.int64), frozen(arrays[f"{name}/columns"], np.int32))
-
-
 def signature_of(bitext: Bitext) -> str:
     """A short hash of the text of both sides."""
     return bitext.source.signature() + bitext.target.signature()
 
 
-class Aligner(AlignSettings, Model, ABC):
+class Aligner(TextSettings, Model, ABC):
     """A learned model of word alignment; its subclasses are the methods.
 
     - ``source_vocab_``, ``target_vocab_``: the words of both sides;
@@ -100,7 +97,15 @@ class Aligner(AlignSettings, Model, ABC):
     limited: ClassVar[bool] = False
     """Whether very long sentence pairs get no links."""
     PARTIAL: ClassVar[Kind]
+    SAVED: ClassVar = {
+        "source_vocab_": Record(Vocab, "source/"),
+        "target_vocab_": Record(Vocab, "target/"),
+        "couples_": Record(Couples, "couples/"),
+        "counts_": Arrays("counts"),
+        "history_": Arrays("history"),
+    }
 
+    max_length: int
     source_vocab_: Vocab = learned()
     target_vocab_: Vocab = learned()
     couples_: Couples = learned()
@@ -234,28 +239,6 @@ class Aligner(AlignSettings, Model, ABC):
         """What the result of ``fit`` depends on besides the text."""
         return self.settings
 
-    def _arrays(self) -> dict[str, np.ndarray]:
-        arrays = {
-            **self.source_vocab_.arrays("source/"),
-            **self.target_vocab_.arrays("target/"),
-            "couples/row_starts": self.couples_.row_starts,
-            "couples/columns": self.couples_.columns,
-            "counts": self.counts_,
-            "history": self.history_,
-        }
-        if "null/forward" in self.KIND.arrays_for({}):
-            arrays |= {"null/forward": self.null_counts_[0], "null/backward": self.null_counts_[1]}
-        return arrays
-
-    def _restore(self, loaded: Container) -> None:
-        arrays = loaded.arrays
-        self.source_vocab_ = Vocab.from_arrays(arrays, "source/")
-        self.target_vocab_ = Vocab.from_arrays(arrays, "target/")
-        self.couples_ = couples_from(arrays, "couples")
-        self.counts_, self.history_ = arrays["counts"], arrays["history"]
-        if "null/forward" in arrays:
-            self.null_counts_ = arrays["null/forward"], arrays["null/backward"]
-
 
 def slices(bitext: Bitext, cells: int) -> Iterator[Bitext]:
     """Consecutive parts of a bitext of about so many cells."""
@@ -333,3 +316,21 @@ def save_matrix(matrix: AlignmentMatrix, path: str | PathLike[str], /, **setting
     """Write the matrices; ``settings`` say how they were made."""
     given = {name: (value, "given") for name, value in settings.items()}
     save(path, Part(MatrixFile.KIND, matrix.arrays(), settings=given))
+
+
+METHODS = tuple(TASKS["align"].methods)
+DEFAULT_METHOD = METHODS[0]
+
+
+def learner(method: str = DEFAULT_METHOD, **settings: Any) -> Any:
+    """An aligner that has learned nothing yet."""
+    if method not in METHODS:
+        raise SettingError(f"the method is one of {', '.join(METHODS)}, not {method!r}")
+    return find(TASKS["align"].methods[method].learner)(**settings)
+
+
+def align_pairs(
+    bitext: Bitext, method: str = DEFAULT_METHOD, symmetrise: str = DEFAULT_SYMMETRISATION, **settings: Any
+) -> Alignments:
+    """Learn from a bitext and align it: both directions, symmetrised. Tokens may be words, characters or anything."""
+    return learner(method, **settings).fit(bitext).align(bitext, symmetrise)

@@ -30,10 +30,10 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 
+from corpuscle.align.counts import rows_of
 from corpuscle.align.kernels.cooccurrence import Couples
 from corpuscle.align.kernels.loglinear import BINS, FIRST_CLASS, SYMBOLS, Shape
 from corpuscle.align.kernels.spelling import similarities
-from corpuscle.align.tables import rows_of
 from corpuscle.compiled import frozen
 from corpuscle.scale import chunks_of
 from corpuscle.text.corpus import starts_of

@@ -18,18 +18,25 @@ import numpy as np
 
 from corpuscle import learning
 from corpuscle.align.base import COUNTED, Aligner, check_counts
-from corpuscle.align.chunks import Chunk, ChunkedText, Counts, Singles
-from corpuscle.align.counted import HMM_STAGES, learn_hmm
-from corpuscle.align.expectation import Expectation, Translation, translation_of
+from corpuscle.align.counts import BitextChunks, LinkCounts, PairChunk, Posteriors, Singles, TranslationTables, rows_of
+from corpuscle.align.distortion import JUMPS, MAX_JUMP, Jumps, folded, widened
+from corpuscle.align.em_models import (
+    HMM_STAGES,
+    Counted,
+    Expectation,
+    TrainingData,
+    Translation,
+    keep,
+    learn_hmm,
+    training,
+    translation_of,
+)
 from corpuscle.align.kernels import fertility as engine
 from corpuscle.align.kernels.cooccurrence import Couples, directed
-from corpuscle.align.positions import JUMPS, MAX_JUMP, Jumps, folded, widened
 from corpuscle.align.settings import FertilitySettings
-from corpuscle.align.tables import Posteriors, TranslationTables, rows_of
-from corpuscle.align.training import Work, keep, training
 from corpuscle.compiled import frozen
 from corpuscle.learning import Checkpoint
-from corpuscle.model import Array, Container, Kind
+from corpuscle.model import Array, Arrays, Container, Kind
 from corpuscle.random import Random
 from corpuscle.settings import learned
 from corpuscle.text.bitext import Bitext
@@ -94,8 +101,8 @@ class _Votes(NamedTuple):
 class _Chains(NamedTuple):
     """Chains that go through the text together, in one direction: their numbers, and what their workers keep."""
 
-    text: ChunkedText
-    before: Counts | None
+    text: BitextChunks
+    before: LinkCounts | None
     direction: int
     numbers: range
 
@@ -118,7 +125,7 @@ class _Sampling(learning.Learner):
     - ``known``: by direction, what an older model has seen.
     """
 
-    def __init__(self, settings: FertilitySettings, work: Work, known: list[_Statistics | None]):
+    def __init__(self, settings: FertilitySettings, work: TrainingData, known: list[_Statistics | None]):
         self.settings, self.text, self.known = settings, work.text, known
         self.linked: list[np.ndarray] = []
         self.votes: list[list[_Votes]] = []
@@ -165,7 +172,6 @@ class _Sampling(learning.Learner):
         return result
 
     def restore(self, arrays: Mapping[str, np.ndarray], sweep: int, number: int) -> None:
-        """Take back what ``state`` gave."""
         text, lengths, width = self.text, self.text.lengths, _width(self.text)
         for d, side in enumerate(_SIDES):
             names = ("chains", "votes/sizes", "votes/states", "votes/counts", "fertilities", "jumps")
@@ -207,6 +213,10 @@ class Fertility(FertilitySettings, Aligner):
     method: ClassVar[str] = "fertility"
     KIND: ClassVar[Kind] = Kind("align.fertility", 1, COUNTED | {"jumps": JUMPS} | _FERTILITIES, check=_check)
     PARTIAL: ClassVar[Kind] = learning.partial(KIND.name, *HMM_STAGES, _DRAWN)
+    SAVED: ClassVar = Counted.SAVED | {
+        "jumps_": Arrays("jumps"),
+        "fertilities_": Arrays("fertilities/source", "fertilities/target"),
+    }
 
     jumps_: np.ndarray = learned()
     fertilities_: tuple[np.ndarray, np.ndarray] = learned()
@@ -226,7 +236,7 @@ class Fertility(FertilitySettings, Aligner):
         vars(self).pop("_tallies", None)
         return self
 
-    def _decided(self, work: Work, votes: list[list[_Votes]], known: list[_Statistics | None]) -> Counts:
+    def _decided(self, work: TrainingData, votes: list[list[_Votes]], known: list[_Statistics | None]) -> LinkCounts:
         """The counts of the links with the most votes, and those of an older model."""
         text = work.text
         linked = np.zeros((2, text.n_singles), np.uint8)
@@ -247,7 +257,7 @@ class Fertility(FertilitySettings, Aligner):
             fertilities.append(seen.fertilities.astype(np.float32))
             nulls.append(tally.nulls.astype(np.float64))
         self.fertilities_, self.jumps_ = (fertilities[0], fertilities[1]), np.maximum(jumps, 1e-3)
-        return Counts(couples, (nulls[0], nulls[1]), Singles(linked, (np.zeros(0), np.zeros(0))))
+        return LinkCounts(couples, (nulls[0], nulls[1]), Singles(linked, (np.zeros(0), np.zeros(0))))
 
     @cached_property
     def _tallies(self) -> tuple[engine.Tally, engine.Tally]:
@@ -283,17 +293,6 @@ class Fertility(FertilitySettings, Aligner):
         engine.draw_links(own, self._tallies[direction], laws, key, _SWEEPS, _SKIP, linked, links, nulls)
         return Posteriors(links, nulls, float("nan"))
 
-    def _arrays(self) -> dict[str, np.ndarray]:
-        source, target = self.fertilities_
-        return super()._arrays() | {
-            "jumps": self.jumps_, "fertilities/source": source, "fertilities/target": target,
-        }  # fmt: skip
-
-    def _restore(self, loaded: Container) -> None:
-        super()._restore(loaded)
-        arrays = loaded.arrays
-        self.jumps_, self.fertilities_ = arrays["jumps"], (arrays["fertilities/source"], arrays["fertilities/target"])
-
 
 def _tally(couples: Couples, counts: np.ndarray, nulls: np.ndarray, direction: int, types: int) -> engine.Tally:
     """Counts in whole numbers; ``types``: of states."""
@@ -302,7 +301,7 @@ def _tally(couples: Couples, counts: np.ndarray, nulls: np.ndarray, direction: i
     return engine.Tally(np.append(links, np.int32(0)), by_state, unlinked, np.array([unlinked.sum()], np.int64))
 
 
-def _tally_before(text: ChunkedText, before: Counts | None, direction: int) -> engine.Tally:
+def _tally_before(text: BitextChunks, before: LinkCounts | None, direction: int) -> engine.Tally:
     """What an older model has counted, as if those links were there and stood still; else nothing."""
     types = text.sizes[1 - direction]
     if before is None:
@@ -311,7 +310,7 @@ def _tally_before(text: ChunkedText, before: Counts | None, direction: int) -> e
     return _tally(text.couples, before.couples[direction], before.nulls[direction], direction, types)
 
 
-def _known(base: Fertility, text: ChunkedText, direction: int) -> _Statistics:
+def _known(base: Fertility, text: BitextChunks, direction: int) -> _Statistics:
     """What an older model has seen, with rows for new words."""
     old = base.fertilities_[direction]
     fertilities = np.zeros((text.sizes[1 - direction], engine.MOST + 1))
@@ -320,7 +319,6 @@ def _known(base: Fertility, text: ChunkedText, direction: int) -> _Statistics:
 
 
 def _sum(new: _Statistics, old: _Statistics | None) -> _Statistics:
-    """Both added up."""
     return new if old is None else _Statistics(new.fertilities + old.fertilities, new.jumps + old.jumps)
 
 
@@ -331,24 +329,24 @@ def _best_paths(em: Expectation) -> list[np.ndarray]:
     return [np.concatenate([part[d] for part in parts]) for d in (0, 1)]
 
 
-def _best_of_chunk(chunk: Chunk, now: tuple[list[Translation], Jumps]) -> list[np.ndarray]:
+def _best_of_chunk(chunk: PairChunk, now: tuple[list[Translation], Jumps]) -> list[np.ndarray]:
     translations, law = now
     pairs = chunk.pairs()
     return [law.best_path(directed(pairs, d), each.values(pairs), each.null) for d, each in enumerate(translations)]
 
 
-def _width(text: ChunkedText) -> type:
+def _width(text: BitextChunks) -> type:
     """The smallest integers that can number the words of all sentences."""
     return np.int8 if text.longest <= np.iinfo(np.int8).max else np.int16
 
 
-def _of_chunks(text: ChunkedText, direction: int) -> Iterator[tuple[int, slice]]:
+def _of_chunks(text: BitextChunks, direction: int) -> Iterator[tuple[int, slice]]:
     """The chunks of a text, and where their outputs stand among all."""
     for number, (begin, end) in enumerate(pairwise(text.first_outputs[direction].tolist())):
         yield number, slice(begin, end)
 
 
-def _observed(text: ChunkedText, direction: int, linked: np.ndarray) -> _Statistics:
+def _observed(text: BitextChunks, direction: int, linked: np.ndarray) -> _Statistics:
     """The fertilities and jumps of given links."""
     longest, types = text.longest, text.sizes[1 - direction]
     fertilities, jumps = np.zeros((types, engine.MOST + 1)), np.zeros(2 * max(MAX_JUMP, longest + 1) + 1)
@@ -383,7 +381,7 @@ def _swept(chains: _Chains, now: _Sweep) -> tuple[int, range, np.ndarray, _Stati
     return d, numbers, linked, _Statistics(fertilities, folded(jumps))
 
 
-def _vote(text: ChunkedText, direction: int, linked: np.ndarray, votes: list[_Votes]) -> None:
+def _vote(text: BitextChunks, direction: int, linked: np.ndarray, votes: list[_Votes]) -> None:
     """Add the present links of all chains to the votes of every chunk."""
     for number, own in _of_chunks(text, direction):
         sizes, states, counts = votes[number]

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
 
 from corpuscle.align.base import Aligner
-from corpuscle.align.tables import rows_of
+from corpuscle.align.counts import rows_of
 from corpuscle.text.bitext import Bitext
-from corpuscle.text.files import AnyPath
-from corpuscle.text.tables import write_table
 from corpuscle.text.vocab import FIRST, Vocab
 
-__all__ = ["Entry", "lexicon", "write_lexicon"]
+__all__ = ["Entry", "lexicon"]
 
 
 _LEVEL, _SLOPE = 2.22, 0.25
@@ -142,17 +139,3 @@ def _examples(model: Aligner, bitext: Bitext, couples: np.ndarray, threshold: fl
     result = np.full(len(couples), -1)
     result[hit] = links.pairs[first[place[hit]]]
     return result
-
-
-def write_lexicon(entries: Iterable[Entry], path: AnyPath, examples: Bitext | None = None) -> None:
-    """Write tab-separated entries: source, target, links, p(target|source), p(source|target), score, and with
-    ``examples`` both sides of the pair that shows the entry (empty where none does)."""
-    rows = (
-        [
-            entry.source, entry.target, entry.links, entry.forward, entry.backward, entry.score,
-            *([] if examples is None else entry.shown_in(examples)),
-        ]
-        for entry in entries
-    )  # fmt: skip
-    names = ("source", "target", "links", "forward", "backward", "score", "source_example", "target_example")
-    write_table(path, (), rows, names=names[: 6 if examples is None else 8])

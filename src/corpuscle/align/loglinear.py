@@ -2,7 +2,7 @@
 arbitrary features", 2011), learned without gold links.
 
 See ``kernels.loglinear`` for the model, ``corpuscle.align.features`` for the features and
-``engine.optim.online`` for how their weights are learned: most stay at zero. Each direction has its own weights.
+``kernels.online`` for how their weights are learned: most stay at zero. Each direction has its own weights.
 
 To align, every word may stand for every word of the other sentence, whatever the neighbourhood was while learning.
 """
@@ -15,8 +15,9 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from corpuscle.align.base import LINKED, Aligner, check_rows, couples_from, signature_of, slices
-from corpuscle.align.chunks import pairs_of
+from corpuscle.align.base import LINKED, Aligner, check_rows, signature_of, slices
+from corpuscle.align.counts import Posteriors, pairs_of, rows_of, sorted_couples
+from corpuscle.align.em_models import KEEP, usable
 from corpuscle.align.features import LEAST_LOG, SMALLEST_M1, Facts, Layout, Side, by_role, feature_names
 from corpuscle.align.features_user import (
     LARGEST,
@@ -26,31 +27,30 @@ from corpuscle.align.features_user import (
     check_user_arrays,
     read_features,
 )
-from corpuscle.align.kernels import loglinear_links, translation
+from corpuscle.align.kernels import loglinear_paths, translation
 from corpuscle.align.kernels.cooccurrence import Couples
 from corpuscle.align.kernels.loglinear import CELLS, CLASS_UNKNOWN, FIRST_CLASS, LONGEST, OUTPUTS, STATES, Direction
-from corpuscle.align.loglinear_data import (
+from corpuscle.align.loglinear_training import (
+    PARTIAL,
     DirectionFeatures,
     Encoded,
+    Passes,
     bigrams_of,
     encode,
     transposition,
     words_of_pairs,
 )
-from corpuscle.align.loglinear_learning import PARTIAL, Passes
 from corpuscle.align.neighbourhood import Neighbourhood
 from corpuscle.align.settings import LogLinearSettings
-from corpuscle.align.tables import Posteriors, rows_of, sorted_couples
-from corpuscle.align.training import KEEP, usable
 from corpuscle.compiled import frozen
 from corpuscle.errors import SettingError
 from corpuscle.learning import Checkpoint
-from corpuscle.model import Array, Container, Kind
+from corpuscle.model import Array, Arrays, Container, Kind, Record
 from corpuscle.scale import workers as some_workers
 from corpuscle.settings import learned
 from corpuscle.text.bitext import Bitext
 from corpuscle.text.corpus import Corpus
-from corpuscle.text.romanise import plain, romanise
+from corpuscle.text.scripts import plain, romanise
 from corpuscle.words import ExchangeClasses
 
 __all__ = ["LogLinear"]
@@ -138,6 +138,13 @@ class LogLinear(LogLinearSettings, Aligner):
     limited: ClassVar[bool] = True
     KIND: ClassVar[Kind] = Kind("align.loglinear", 1, _ARRAYS, check=_check)
     PARTIAL: ClassVar[Kind] = PARTIAL
+    SAVED: ClassVar = Aligner.SAVED | {
+        "m1_": Arrays("m1"),
+        "null_m1_": Arrays("m1/null/forward", "m1/null/backward"),
+        "dice_": Arrays("dice"),
+        "classes_": Arrays("classes/source", "classes/target"),
+        "user_": Record(UserFeatures),
+    }
 
     m1_: np.ndarray = learned()
     null_m1_: tuple[np.ndarray, np.ndarray] = learned()
@@ -374,7 +381,7 @@ class LogLinear(LogLinearSettings, Aligner):
         outputs = pairs.source_starts if direction else pairs.target_starts
         links, nulls = np.zeros(int(pairs.cell_starts[-1]), np.float32), np.zeros(int(outputs[-1]), np.float32)
         own, last = self._direction(pairs, direction), len(outputs) - 1
-        total = loglinear_links.link_posteriors(own, 0, last, links, nulls)
+        total = loglinear_paths.link_posteriors(own, 0, last, links, nulls)
         if direction == 1:
             links = links[pairs.transposition]
         return Posteriors(np.minimum(links, np.float32(1)), nulls, total)
@@ -388,7 +395,7 @@ class LogLinear(LogLinearSettings, Aligner):
         log-probabilities, float64 (k, n_pairs), or, not normalised, scores; -inf where there are fewer."""
         outputs = pairs.source_starts if direction else pairs.target_starts
         paths, scores = np.empty((k, int(outputs[-1])), np.int32), np.empty((k, len(outputs) - 1))
-        loglinear_links.n_best(self._direction(pairs, direction), normalise, paths, scores)
+        loglinear_paths.n_best(self._direction(pairs, direction), normalise, paths, scores)
         return paths, scores
 
     def best_paths(self, pairs: Any, direction: int, k: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
@@ -405,12 +412,10 @@ class LogLinear(LogLinearSettings, Aligner):
         )
 
     def _arrays(self) -> dict[str, np.ndarray]:
-        arrays = super()._arrays() | self.user_.arrays() | {"m1": self.m1_, "dice": self.dice_}
-        for d, (direction, side) in enumerate(_DIRECTIONS):
+        arrays = dict(super()._arrays())
+        for d, (direction, _) in enumerate(_DIRECTIONS):
             numbers = np.flatnonzero(self.weights_[d])
             arrays |= {
-                f"classes/{side}": self.classes_[d],
-                f"m1/null/{direction}": self.null_m1_[d],
                 f"bigrams/{direction}/row_starts": self.bigrams_[d].row_starts,
                 f"bigrams/{direction}/columns": self.bigrams_[d].columns,
                 f"weights/{direction}/features": numbers,
@@ -424,11 +429,8 @@ class LogLinear(LogLinearSettings, Aligner):
     def _restore(self, loaded: Container) -> None:
         super()._restore(loaded)
         arrays = loaded.arrays
-        self.m1_, self.dice_ = arrays["m1"], arrays["dice"]
-        self.null_m1_ = arrays["m1/null/forward"], arrays["m1/null/backward"]
-        self.classes_ = arrays["classes/source"], arrays["classes/target"]
-        self.bigrams_ = couples_from(arrays, "bigrams/forward"), couples_from(arrays, "bigrams/backward")
-        self.user_ = UserFeatures.from_arrays(arrays)
+        forward, backward = (Record(Couples, f"bigrams/{direction}/").restored(loaded) for direction, _ in _DIRECTIONS)
+        self.bigrams_ = forward, backward
         self.weights_ = np.zeros(self.layout(0).size), np.zeros(self.layout(1).size)
         for dense, (direction, _) in zip(self.weights_, _DIRECTIONS, strict=True):
             dense[arrays[f"weights/{direction}/features"]] = arrays[f"weights/{direction}/values"]

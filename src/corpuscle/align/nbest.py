@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from corpuscle.align.chunks import part_of
+from corpuscle.align.counts import Posteriors, TranslationTables, part_of
+from corpuscle.align.distortion import MAX_JUMP, Jumps, widened
 from corpuscle.align.kernels.cooccurrence import Directed, Pairs
 from corpuscle.align.kernels.loglinear import LONGEST
-from corpuscle.align.positions import MAX_JUMP, Jumps, widened
-from corpuscle.align.tables import Posteriors, TranslationTables
 from corpuscle.engine.dp.chains import Chain, k_best
 from corpuscle.errors import SettingError, warn
 from corpuscle.text.alignments import AlignmentMatrix

@@ -14,14 +14,21 @@ from itertools import pairwise
 
 import numpy as np
 
-from corpuscle.align.chunks import CELLS_A_CHUNK, Counts, StoredPairs, pairs_of
-from corpuscle.align.expectation import Expectation
+from corpuscle.align.counts import (
+    CELLS_A_CHUNK,
+    Estimation,
+    LinkCounts,
+    StoredPairs,
+    TranslationTables,
+    pairs_of,
+    tables_from,
+)
+from corpuscle.align.distortion import Uniform
+from corpuscle.align.em_models import Expectation
 from corpuscle.align.features import DICE_EDGES, SMALLEST_M1
-from corpuscle.align.kernels import neighbourhoods
+from corpuscle.align.kernels import cooccurrence
 from corpuscle.align.kernels.cooccurrence import Couples, Pairs, couples_of, directed, locate
-from corpuscle.align.positions import Uniform
 from corpuscle.align.settings import NEIGHBOURHOODS
-from corpuscle.align.tables import Estimation, TranslationTables, tables_from
 from corpuscle.compiled import frozen
 from corpuscle.errors import SettingError
 from corpuscle.scale import Workers, chunks_of
@@ -96,7 +103,7 @@ class Neighbourhood:
                 from_null[d] &= null >= np.float32(cut) * null.max(initial=0)
                 own, likely = directed(pairs, d), frozen(tables[d].couples, np.float32)
                 for first, last in _chunks(pairs):
-                    neighbourhoods.reach(own, first, last, likely, from_null[d], allowed[d])
+                    cooccurrence.reach(own, first, last, likely, from_null[d], allowed[d])
         dice = _dice(bitext, pairs, couples, rows)
         return cls(couples, rows, allowed, (from_null[0], from_null[1]), (tables[0], tables[1]), dice)
 
@@ -111,7 +118,7 @@ class Neighbourhood:
         return int(self.allowed[direction].sum() + self.from_null[direction].sum())
 
 
-def _model1(text: StoredPairs, estimation: Estimation, passes: int, pool: Workers) -> Counts:
+def _model1(text: StoredPairs, estimation: Estimation, passes: int, pool: Workers) -> LinkCounts:
     """The counts of IBM Model 1."""
     em = Expectation(text, estimation, pool, Uniform())
     for number in range(passes):
@@ -131,7 +138,7 @@ def _dice(bitext: Bitext, pairs: Pairs, couples: Couples, rows: np.ndarray) -> n
     """The bins of 2 c(x, t) / (c(x) + c(t)), counted in sentence pairs."""
     together, stamps = np.zeros(len(rows), np.int64), np.zeros(len(rows), np.int32)
     for first, last in _chunks(pairs):
-        neighbourhoods.meetings(pairs, first, last, stamps, together)
+        cooccurrence.meetings(pairs, first, last, stamps, together)
     both = _sentences_with(bitext.source)[rows] + _sentences_with(bitext.target)[couples.columns]
     return np.digitize(2 * together / np.maximum(both, 1), DICE_EDGES).astype(np.uint8)
 

@@ -8,6 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
+from corpuscle.align.kernels.gaps import PAD, SYMBOLS, Texts, extract_rules, number_rows, patterns
 from corpuscle.align.phrases import (
     PhraseTable,
     build_table,
@@ -18,7 +19,6 @@ from corpuscle.align.phrases import (
     merged_links,
 )
 from corpuscle.engine.phrases.extraction import LONGEST, Occurrences, lexical, linked
-from corpuscle.engine.phrases.gaps import PAD, SYMBOLS, Texts, extract_rules, number_rows, patterns
 from corpuscle.text.alignments import Alignments
 from corpuscle.text.bitext import Bitext
 from corpuscle.text.corpus import Corpus
@@ -32,7 +32,7 @@ __all__ = ["RuleTable", "build_rules", "write_table"]
 class RuleTable:
     """All hierarchical rules of aligned text.
 
-    - ``rows``: int32 (rules, SYMBOLS + LONGEST), see ``engine.phrases.gaps``; ``links``: uint64 (rules,), inner links;
+    - ``rows``: int32 (rules, SYMBOLS + LONGEST), see ``kernels.gaps``; ``links``: uint64 (rules,), inner links;
     - ``counts``: float64 (rules,); ``lexical``: float64 (rules, 2), lex(f|e) and lex(e|f).
     """
 

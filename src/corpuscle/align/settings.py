@@ -9,22 +9,10 @@ from corpuscle.settings import Parallel, Seeded, setting
 from corpuscle.text.settings import TextSettings
 
 __all__ = [
-    "DECODINGS",
-    "DEFAULT_SYMMETRISATION",
-    "FAMILIES",
-    "MATRICES",
-    "NEIGHBOURHOODS",
-    "SYMMETRISATIONS",
-    "WAYS",
-    "AlignSettings",
-    "CountedSettings",
-    "DiagonalSettings",
-    "FertilitySettings",
-    "HmmSettings",
-    "Ibm1Settings",
-    "LogLinearSettings",
+    "DECODINGS", "DEFAULT_SYMMETRISATION", "FAMILIES", "MATRICES", "NEIGHBOURHOODS", "SYMMETRISATIONS", "WAYS",
+    "DiagonalSettings", "FertilitySettings", "HmmSettings", "Ibm1Settings", "LogLinearSettings",
     "check_symmetrisation",
-]
+]  # fmt: skip
 
 SYMMETRISATIONS = (
     "forward", "backward", "intersection", "union", "grow", "grow-diag", "grow-diag-final", "grow-diag-final-and",
@@ -50,6 +38,16 @@ def check_symmetrisation(how: str) -> None:
         raise SettingError(f"the symmetrisation is one of {', '.join(WAYS)}, not {how!r}")
 
 
+_PASSES: Any = setting("How often to go through the text.", default=5, low=1, high=10_000)
+_MAX_LENGTH: Any = setting("Pairs with a longer side are aligned, not learned from.", default=100, low=1, high=10_000)
+_RHO: Any = setting("The share of jumps that go anywhere.", default=0.05, low=1e-6, high=1.0)
+_WARM_UP: Any = setting("Passes of Model 1 before.", default=5, low=0, high=10_000)
+
+
+def _alpha(default: float) -> Any:
+    return setting("Concentration of the Dirichlet prior of each row.", default=default, low=1e-6, high=1e6)
+
+
 def _bayes(default: bool) -> Any:
     return setting("Learn the table by variational Bayes, or by maximum likelihood.", default=default)
 
@@ -62,51 +60,54 @@ def _p0(default: float) -> Any:
     return setting("How often a word comes from nothing.", default=default, low=1e-6, high=0.999)
 
 
-class AlignSettings(TextSettings, Parallel):
-    """Settings of every method."""
-
-    passes: int = setting("How often to go through the text.", default=5, low=1, high=10_000)
-    max_length: int = setting(
-        "Pairs with a longer side are aligned, not learned from.", default=100, low=1, high=10_000
-    )
-
-
-class CountedSettings(AlignSettings):
-    """Settings of every method whose tables come from expected counts."""
-
-    alpha: float = setting("Concentration of the Dirichlet prior of each row.", default=0.01, low=1e-6, high=1e6)
-    bayes: bool = _bayes(False)
-    agreement: bool = _agreement(True)
-
-
-class Ibm1Settings(CountedSettings):
+class Ibm1Settings(TextSettings, Parallel):
     """Settings of IBM Model 1."""
 
+    passes: int = _PASSES
+    max_length: int = _MAX_LENGTH
+    alpha: float = _alpha(0.01)
     bayes: bool = _bayes(True)
     agreement: bool = _agreement(False)
 
 
-class DiagonalSettings(CountedSettings):
+class DiagonalSettings(TextSettings, Parallel):
     """Settings of Model 2 with a diagonal."""
 
+    passes: int = _PASSES
+    max_length: int = _MAX_LENGTH
+    alpha: float = _alpha(0.01)
+    bayes: bool = _bayes(False)
+    agreement: bool = _agreement(True)
     p0: float = _p0(0.08)
     strength: float = setting(
         "How strongly links are drawn to the diagonal at the start.", default=4.0, low=0.1, high=14.0
     )
 
 
-class HmmSettings(CountedSettings):
+class HmmSettings(TextSettings, Parallel):
     """Settings of the hidden Markov model."""
 
+    passes: int = _PASSES
+    max_length: int = _MAX_LENGTH
+    alpha: float = _alpha(0.01)
+    bayes: bool = _bayes(False)
+    agreement: bool = _agreement(True)
     p0: float = _p0(0.1)
-    rho: float = setting("The share of jumps that go anywhere.", default=0.05, low=1e-6, high=1.0)
-    warm_up: int = setting("Passes of Model 1 before.", default=5, low=0, high=10_000)
+    rho: float = _RHO
+    warm_up: int = _WARM_UP
 
 
-class FertilitySettings(HmmSettings, Seeded):
+class FertilitySettings(TextSettings, Parallel, Seeded):
     """Settings of the model with fertilities: those of the hidden Markov model that it starts from, and its own."""
 
-    alpha: float = setting("Concentration of the Dirichlet prior of each row.", default=0.001, low=1e-6, high=1e6)
+    passes: int = _PASSES
+    max_length: int = _MAX_LENGTH
+    alpha: float = _alpha(0.001)
+    bayes: bool = _bayes(False)
+    agreement: bool = _agreement(True)
+    p0: float = _p0(0.1)
+    rho: float = _RHO
+    warm_up: int = _WARM_UP
     chains: int = setting("Independent draws of all links, in each direction.", default=4, low=1, high=255)
     sweeps: int = setting("How often each chain draws all links; the later half votes.", default=10, low=2, high=500)
 
@@ -116,9 +117,11 @@ class FertilitySettings(HmmSettings, Seeded):
             raise SettingError(f"chains times half the sweeps are at most {_MOST_VOTES}")
 
 
-class LogLinearSettings(AlignSettings, Seeded):
+class LogLinearSettings(TextSettings, Parallel, Seeded):
     """Settings of the log-linear model."""
 
+    passes: int = _PASSES
+    max_length: int = _MAX_LENGTH
     batch: int = setting("Sentence pairs to a step.", default=8, low=1, high=100_000)
     rate: float = setting("Learning rate of the first step.", default=0.3, low=1e-9, high=1e3)
     decay: float = setting("What is left of the rate after each pass.", default=0.85, low=1e-3, high=1.0)

@@ -2,7 +2,8 @@
 help, what the verb returns the output.
 
 What a verb returns is shown by what it is: a model (``Learned``) is saved to ``-o`` and its figures are shown; a table,
-a picture or annotated text is written to ``-o`` or to stdout; everything else says itself (``Shown``).
+a picture (``Writable``) or annotated text is written to ``-o`` or to stdout; everything else says itself (``Shown``),
+to ``-o`` where the verb has it. A verb that has a setting ``json`` writes JSON itself.
 """
 
 from __future__ import annotations
@@ -24,7 +25,6 @@ from corpuscle.cli.command import (
     last_options,
     learner_of,
     method_options,
-    resume,
     run_shown,
     task_group,
 )
@@ -32,7 +32,7 @@ from corpuscle.cli.outputs import Output
 from corpuscle.progress import clock
 from corpuscle.settings import Setting, option_of
 from corpuscle.text.wording import seconds
-from corpuscle.verbs import File, Input, Keep, Learned, Picture, Ready, Table, Verb, verbs_of
+from corpuscle.verbs import File, Input, Keep, Learned, Lines, Ready, Verb, Writable, verbs_of
 
 __all__ = ["command_of", "group_of"]
 
@@ -41,14 +41,14 @@ _WRITERS = {
     "Corpus": "corpuscle.text:write_text",
     "Trees": "corpuscle.text:write_brackets",
     "Bitext": "corpuscle.text:write_bitext",
+    "Alignments": "corpuscle.text.alignments:write_pharaoh",
+    "Normalised": "corpuscle.normalise.verbs:write_messages",
 }
 """How what is neither figures nor a table is written: class -> function of it and a path."""
 
 
 def group_of(task: str) -> click.Group:
-    """The commands of a task: those of its verbs, or, where it has none yet, of its module."""
-    if not TASKS[task].verbs:
-        return find(f"{TASKS[task].commands}:group")
+    """The commands of a task."""
     group = task_group(task)
     for each in verbs_of(task).values():
         group.add_command(command_of(each))
@@ -62,9 +62,11 @@ def command_of(verb: Verb) -> Command:
     arguments = [each for each in params if isinstance(each, click.Argument)]
     options = [each for each in params if not isinstance(each, click.Argument)]
     sections: list[Any] = []
+    if "keep" in verb.takes:
+        about = "Go on from the .partial file of an interrupted run."
+        options.append(click.Option(["--resume"], is_flag=True, help=about))
+    options += [SettingOption(each, {}) for each in verb.own_settings.values()]
     if methods:
-        if "keep" in verb.takes:
-            options += resume(lambda: None).__click_params__
         of_methods, sections = method_options(methods)
         options += of_methods
 
@@ -73,20 +75,22 @@ def command_of(verb: Verb) -> Command:
         facts = {}
         if methods:
             facts["method"], given["model"] = learner_of(context, methods, given, verb.choose)
-        own = {name: given.pop(name) for name in ("quiet", "max_bytes", "as_json")}
+        own = {name: given.pop(name) for name in ("quiet", "max_bytes", "as_json") if name in given}
         for param in verb.parameters.values():
             if isinstance(param, Setting):
                 given[param.name] = _value(param, given[param.name])
+        for name, declared in verb.own_settings.items():
+            given[name] = None if given[name] is None else _value(declared, given[name])
         run_shown(partial(_run, verb, facts, given), **own)
 
     made = Command(
         verb.name.replace("_", "-"),
-        params=[*arguments, *_output(verb.out), *options, *last_options()],
+        params=[*arguments, *_output(verb.out), *options, *last_options(verb.json and "json" not in verb.parameters)],
         callback=callback,
         help=verb.help,
         context_settings=CONTEXT,
     )
-    made.sections = sections
+    made.sections, made.example = sections, verb.example
     return made
 
 
@@ -98,13 +102,20 @@ def _param(name: str, declared: Input | Setting) -> click.Parameter:
         return SettingOption(declared, {})
     flags, needed = [option_of(name), name], declared.default is ...
     if declared.form:
-        return Output(flags, form=declared.form, metavar=declared.metavar or "FILE", help=declared.help)
-    offers = completing(declared.offers)
+        flags = ["-o", "--output", name] if name == "output" else flags
+        default = {} if needed or declared.default is None else {"default": declared.default}
+        facts = {"metavar": declared.metavar or "FILE", "help": declared.help, "show_default": False, **default}
+        return Output(flags, form=declared.form, **facts)
+    offered = declared.offers
+    offers = completing(offered) if isinstance(offered, str) else completing("plain", offered)
     if declared.option:
         metavar = declared.metavar or "FILE"
-        return click.Option(flags, metavar=metavar, help=declared.help, required=needed, shell_complete=offers)
+        several: dict[str, Any] = {"multiple": True} if declared.many else {"nargs": len(metavar.split()), "type": str}
+        return click.Option(
+            flags, metavar=metavar, help=declared.help, required=needed, shell_complete=offers, **several
+        )
     metavar = (declared.metavar or name.upper()) + ("..." if declared.many else "")
-    facts: dict[str, Any] = {"nargs": -1} if declared.many else {} if needed else {"default": declared.default}
+    facts = {"nargs": -1} if declared.many else {} if needed else {"default": declared.default}
     shown = metavar if needed else f"[{metavar}]"
     return click.Argument([name], metavar=shown, required=needed, shell_complete=offers, **facts)
 
@@ -113,21 +124,23 @@ def _output(out: str) -> list[click.Option]:
     """``-o``, see ``Verb.out``."""
     if not out:
         return []
-    facts: dict[str, Any] = {"default": "-"} if out == "-" else {"form": out, "required": True}
-    help = "Where to write the model." if out == "model" else "Where to write; - is stdout."
+    form = out.removesuffix("?")
+    facts: dict[str, Any] = {"default": "-"} if out in ("-", "either") else {"required": form == out}
+    facts |= {} if out == "-" else {"form": form}
+    help = "Where to write the model." if form == "model" else "Where to write; - is stdout."
     return [Output(["-o", "--output", "output"], metavar="FILE", help=help, show_default=False, **facts)]
 
 
 def _value(declared: Setting, given: Any) -> Any:
     """The value of a setting as the user gave it."""
-    return declared.default if given is None else SettingOption(declared, {}).value(given, declared)
+    return declared.default if given in (None, ()) else SettingOption(declared, {}).value(given, declared)
 
 
 def _file(declared: Any, value: Any) -> Any:
     """What the user gave for an input: one file or several."""
-    if not isinstance(declared, Input) or declared.offers == "plain":
+    if not isinstance(declared, Input) or declared.form or declared.offers not in ("file", "dir"):
         return value
-    if declared.many:
+    if isinstance(value, tuple):
         return tuple(map(File, value))
     return File(value) if isinstance(value, str) else value
 
@@ -137,24 +150,33 @@ def _file(declared: Any, value: Any) -> Any:
 
 def _run(verb: Verb, facts: Mapping[str, Any], given: dict[str, Any]) -> Figures:
     """Do what a verb does, and say what came of it; ``facts``: figures that come first."""
-    begin, output, again = clock(), given.pop("output", None), given.pop("resume", False)
+    begin, output = clock(), given.pop("output", None) if verb.out else None
+    again = given.pop("resume", False)
     values = {name: _file(verb.parameters.get(name), value) for name, value in given.items()}
     with ExitStack() as stack:
         own = {"keep": Keep(output, again, stack), "output": output}
-        ready = verb.read(**values, **{name: value for name, value in own.items() if name in verb.takes})
+        taken = {*verb.takes, *(["output"] if verb.out else [])} - verb.parameters.keys()
+        own = {name: value for name, value in own.items() if name in taken}
+        ready = verb.read(**values, **own)
         shares = _overlap(verb, ready)
         result = verb.done(ready)
         if isinstance(result, Learned):
             result.model.save(output)
     if isinstance(result, Learned):
-        return _learned(result, facts, str(output), clock() - begin if verb.methods else None)
-    if result is None or isinstance(result, Table | Picture) or type(result).__name__ in _WRITERS:
-        if isinstance(result, Table | Picture):
+        return _learned(result, facts, str(output), clock() - begin if verb.methods or verb.settings else None)
+    if result is None or isinstance(result, Writable) or type(result).__name__ in _WRITERS:
+        figures: Mapping[str, Any] = {}
+        if isinstance(result, Writable):
             result.write(output or "-")
+            figures = getattr(result, "figures", {})
         elif result is not None:
             find(_WRITERS[type(result).__name__])(result, output or "-")
-        return Figures({}, "", lists=True)
-    return Figures({**result.to_json(), **shares}, result.text())
+        return Figures(figures, "", lists=not figures)
+    said = result.text()
+    if verb.out == "-" and output != "-" and "output" not in verb.takes:  # what it says to people is what it writes
+        Lines.of([str(said)]).write(str(output))
+        said = ""
+    return Figures({**result.to_json(), **shares}, said, code=getattr(result, "code", 0))
 
 
 def _overlap(verb: Verb, ready: Ready) -> dict[str, float]:
@@ -170,6 +192,10 @@ def _overlap(verb: Verb, ready: Ready) -> dict[str, float]:
 def _learned(result: Learned, facts: Mapping[str, Any], output: str, took: float | None) -> Figures:
     """The figures of a model that was saved; ``took``: how long it learned."""
     figures = {**facts, **result.figures} | ({} if took is None else {"seconds": took})
+    if not figures:
+        return Figures({}, "", lists=True)
+    if result.named:
+        return Figures(figures, result.said)
     if result.said is None:
         return Figures({**figures, "model": output})
     time = "" if took is None else f", {seconds(took)}"

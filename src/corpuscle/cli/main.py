@@ -39,13 +39,11 @@ class _Root(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """The group of a task, or a command."""
-        if cmd_name in TASKS:
-            from corpuscle.cli.derive import group_of
+        if cmd_name not in TASKS and cmd_name not in COMMANDS:
+            return None
+        from corpuscle.cli.derive import command_of, group_of
 
-            return group_of(cmd_name)
-        if cmd_name in COMMANDS:
-            return find(f"{COMMANDS[cmd_name].commands}:group").commands[cmd_name]
-        return None
+        return group_of(cmd_name) if cmd_name in TASKS else command_of(find(COMMANDS[cmd_name].verb))
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         """The names of the catalogue that begin like this, without importing anything, and options."""

@@ -22,8 +22,9 @@ _MOST_NAMED = 5
 
 
 class Output(click.Option):
-    """An option that names what a command writes; ``form``: a ``file``, a ``model``, a ``figure``, a ``folder`` (which
-    the command checks itself), a ``prefix`` of several names, or ``either`` a file or a folder."""
+    """An option that names what a command writes; ``form``: a ``file``, a ``model``, a ``figure``, a ``page`` (or a
+    figure), a ``folder`` (which the command checks itself), a ``prefix`` of several names, or ``either`` a file or a
+    folder."""
 
     def __init__(self, *arguments: Any, form: str = "file", **facts: Any):
         super().__init__(*arguments, **facts)
@@ -48,8 +49,10 @@ def check_place(path: str, form: str = "file") -> None:
         reason = "permission denied"
     elif form == "figure" and not path.lower().endswith((".svg", ".png")) and not is_special(target):
         reason = "a figure is an SVG or PNG file: its name ends in .svg or .png"
+    elif form == "page" and not path.lower().endswith((".html", ".svg", ".png")):
+        reason = "-o is a page (.html) or a picture (.svg, .png)"
     else:
-        if form == "figure" and path.lower().endswith(".png"):
+        if form in ("figure", "page") and path.lower().endswith(".png"):
             require("resvg_py", "png")
         return
     raise InputError(path, None, f"cannot write: {reason}")

@@ -26,6 +26,6 @@ if TYPE_CHECKING:
     from corpuscle.disambiguate.reading import vocabulary
     from corpuscle.disambiguate.sequence import SequenceRanker
     from corpuscle.disambiguate.twopass import TwoPassRanker
-    from corpuscle.disambiguate.warming import warm
+    from corpuscle.disambiguate.verbs import warm
 
 __all__, __getattr__, __dir__ = contents(__name__, __file__)

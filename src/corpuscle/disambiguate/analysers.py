@@ -18,11 +18,11 @@ import numpy as np
 from corpuscle.disambiguate.buckwalter import load_tables
 from corpuscle.disambiguate.labels import MISSING, label_of, written
 from corpuscle.errors import InputError
+from corpuscle.hashing import find, hashes_of
 from corpuscle.model import Array, vocab_arrays
 from corpuscle.tag import apply_rule, lemma_rule
 from corpuscle.text.corpus import starts_of
 from corpuscle.text.files import AnyPath
-from corpuscle.text.hashes import find, hashes_of
 from corpuscle.text.tables import read_table
 from corpuscle.text.vocab import FIRST, Vocab
 
@@ -88,16 +88,8 @@ class Lexicon(NamedTuple):
         distinct, counts = np.unique(forms, return_counts=True)
         return cls(distinct, starts_of(counts), labels[again].astype(np.int32))
 
-    def ids(self, form: str) -> list[int]:
-        """The labels of a form, or else of its lower case."""
-        for spelled in dict.fromkeys((form, form.lower())):
-            at = int(find(hashes_of([spelled]), self.forms)[0])
-            if at >= 0:
-                return self.labels[self.starts[at] : self.starts[at + 1]].tolist()
-        return []
-
-    def all_ids(self, forms: Sequence[str]) -> list[list[int]]:
-        """The labels of many forms, see ``ids``."""
+    def ids(self, forms: Sequence[str]) -> list[list[int]]:
+        """The labels of each form, or else of its lower case."""
         at = find(hashes_of(forms), self.forms)
         lower = find(hashes_of([form.lower() for form in forms]), self.forms)
         rows = np.where(at >= 0, at, lower).tolist()
@@ -107,10 +99,6 @@ class Lexicon(NamedTuple):
     def knows(self, forms: Sequence[str]) -> np.ndarray:
         """Which forms it has, as they are, bool (n,)."""
         return find(hashes_of(forms), self.forms) >= 0
-
-    def arrays(self) -> dict[str, np.ndarray]:
-        """For a file."""
-        return {"lexicon/forms": self.forms, "lexicon/starts": self.starts, "lexicon/labels": self.labels}
 
 
 def _endings(form: str) -> Iterator[str]:
@@ -181,13 +169,13 @@ class Guesser(NamedTuple):
         return []
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """For a file."""
+        """As they go into a model file, see ``GUESSER``."""
         own = {"endings/keys": self.endings, "endings/starts": self.starts, "endings/guesses": self.ids}
         return self.guesses.arrays("guesses/") | own
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, np.ndarray]) -> Guesser:
-        """From the arrays of a file."""
+        """As they stand in a model file."""
         own = (arrays[f"endings/{name}"] for name in ("keys", "starts", "guesses"))
         return cls(Vocab.from_arrays(arrays, "guesses/"), *own)
 
@@ -239,7 +227,7 @@ def analysed(
         at = known.ids.get(label)
         return new.setdefault(label, len(known) - FIRST + len(new)) if at is None else at - FIRST
 
-    found = lexicon.all_ids(forms)
+    found = lexicon.ids(forms)
     for place, (ids, form) in enumerate(zip(found, forms, strict=True)):
         if proposals is not None:
             found[place] = ids = list(dict.fromkeys([*map(number, proposals.notes(form)), *ids]))

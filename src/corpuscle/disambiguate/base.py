@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from copy import copy
 from itertools import pairwise
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
@@ -28,10 +28,10 @@ from corpuscle.disambiguate.lists import Lists, Ranking, Text, text_of
 from corpuscle.disambiguate.multiword import joined
 from corpuscle.disambiguate.settings import AnalyserSettings
 from corpuscle.errors import SettingError
+from corpuscle.hashing import find, hashes_of
 from corpuscle.model import Array, vocab_arrays
 from corpuscle.settings import learned
 from corpuscle.text.corpus import items_of, starts_of
-from corpuscle.text.hashes import find, hashes_of
 from corpuscle.text.layers import Layer
 from corpuscle.text.overlap import item_hashes
 from corpuscle.text.treebank import Treebank
@@ -79,6 +79,16 @@ class Disambiguator(AnalyserSettings, container.Model):
     labels; ``spelled_``: a ``Vocab`` of vowelled forms and glosses, ``spelled_keys_``, ``spelled_ids_``: which a form
     with a label has.
     """
+
+    SAVED: ClassVar = {
+        "elements_": container.Fact("elements", tuple),
+        "labels_": container.Record(Vocab),
+        "lexicon_": container.Record(Lexicon, "lexicon/"),
+        "guesser_": container.Record(Guesser),
+        "spelled_": container.Record(Vocab, "spelled/"),
+        "spelled_keys_": container.Arrays("spelled/keys"),
+        "spelled_ids_": container.Arrays("spelled/ids"),
+    }
 
     elements_: tuple[str, ...] = learned()
     labels_: Vocab = learned()
@@ -299,24 +309,6 @@ class Disambiguator(AnalyserSettings, container.Model):
             kinds = Layer.from_strings(column)
             layers[name] = Layer(kinds.ids[best], kinds.vocab)
         return noted.replace(**layers)
-
-    # ---- the file
-
-    def _arrays(self) -> dict[str, np.ndarray]:
-        spelled = {"spelled/keys": self.spelled_keys_, "spelled/ids": self.spelled_ids_}
-        own = self.labels_.arrays() | self.lexicon_.arrays() | self.guesser_.arrays()
-        return own | self.spelled_.arrays("spelled/") | spelled
-
-    def _extra(self) -> dict[str, Any]:
-        return {"elements": list(self.elements_)}
-
-    def _restore(self, loaded: container.Container) -> None:
-        arrays = loaded.arrays
-        self.elements_, self.labels_ = tuple(loaded.extra["elements"]), Vocab.from_arrays(arrays)
-        self.lexicon_ = Lexicon(*(arrays[f"lexicon/{name}"] for name in ("forms", "starts", "labels")))
-        self.guesser_ = Guesser.from_arrays(arrays)
-        self.spelled_ = Vocab.from_arrays(arrays, "spelled/")
-        self.spelled_keys_, self.spelled_ids_ = arrays["spelled/keys"], arrays["spelled/ids"]
 
 
 def _gloss(misc: str) -> str:

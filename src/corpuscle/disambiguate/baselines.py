@@ -13,7 +13,7 @@ from corpuscle.disambiguate.base import ARRAYS, Disambiguator, Learning, added, 
 from corpuscle.disambiguate.counts import COUNTS, Counts, columns_for
 from corpuscle.disambiguate.lists import Ranking, ranked, text_of
 from corpuscle.disambiguate.settings import BaselineSettings
-from corpuscle.disambiguate.weighing import shares_of
+from corpuscle.disambiguate.weight_fitting import shares_of
 from corpuscle.settings import learned
 from corpuscle.text.treebank import Treebank
 
@@ -28,6 +28,7 @@ class BaselineDisambiguator(BaselineSettings, Disambiguator):
     KIND: ClassVar[container.Kind] = container.Kind(
         "disambiguate.baseline", 1, {**ARRAYS, **COUNTS}, check=lambda loaded: _check(loaded)
     )
+    SAVED: ClassVar = {**Disambiguator.SAVED, "counts_": container.Record(Counts)}
 
     counts_: Counts = learned()
 
@@ -53,13 +54,6 @@ class BaselineDisambiguator(BaselineSettings, Disambiguator):
         if self.method == "first":
             counts = np.zeros_like(counts)
         return ranked(lists, counts, counts, shares_of(np.log(counts + 0.5), lists.rows.starts))
-
-    def _arrays(self) -> dict[str, np.ndarray]:
-        return super()._arrays() | self.counts_.arrays()
-
-    def _restore(self, loaded: container.Container) -> None:
-        super()._restore(loaded)
-        self.counts_ = Counts.from_arrays(loaded.arrays["counts/keys"], loaded.arrays["counts/values"])
 
 
 def _check(loaded: container.Container) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -47,8 +48,8 @@ class Counts(NamedTuple):
     table: Table
 
     @classmethod
-    def from_arrays(cls, keys: np.ndarray, counts: np.ndarray) -> Counts:
-        """From sorted keys."""
+    def of_keys(cls, keys: np.ndarray, counts: np.ndarray) -> Counts:
+        """From sorted keys, uint64 (n,), and their counts, int32 (n,)."""
         bits = max(1, min(30, len(keys).bit_length() - 2))
         shift = np.uint64(64 - bits)
         firsts = np.arange(1 << bits, dtype=np.uint64) << shift
@@ -64,14 +65,14 @@ class Counts(NamedTuple):
             here = slice(first, first + _STEP)
             fill_keys(contexts[here], labels[here], values, columns, keys[here])
         distinct, counts = np.unique(keys.ravel(), return_counts=True)
-        return cls.from_arrays(distinct, counts.astype(np.int32))
+        return cls.of_keys(distinct, counts.astype(np.int32))
 
     def added(self, other: Counts) -> Counts:
         """The sums of two tables."""
         keys = np.concatenate([self.table.keys, other.table.keys])
         distinct, at = np.unique(keys, return_inverse=True)
         counts = np.bincount(at, np.concatenate([self.table.counts, other.table.counts]), len(distinct))
-        return Counts.from_arrays(distinct, counts.astype(np.int32))
+        return Counts.of_keys(distinct, counts.astype(np.int32))
 
     def less(self, other: Counts) -> Counts:
         """The counts without those of some of the tokens, which makes some of them 0."""
@@ -82,7 +83,7 @@ class Counts(NamedTuple):
     def kept(self, min_count: int) -> Counts:
         """The counts that are not smaller than that."""
         enough = self.table.counts >= min_count
-        return self if enough.all() else Counts.from_arrays(self.table.keys[enough], self.table.counts[enough])
+        return self if enough.all() else Counts.of_keys(self.table.keys[enough], self.table.counts[enough])
 
     def look_up(
         self, rows: Rows, contexts: np.ndarray, values: np.ndarray, columns: np.ndarray
@@ -95,8 +96,13 @@ class Counts(NamedTuple):
         return out
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """For a file."""
+        """As they go into a model file, see ``COUNTS``."""
         return {"counts/keys": self.table.keys, "counts/values": self.table.counts}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, np.ndarray]) -> Counts:
+        """As they stand in a model file."""
+        return cls.of_keys(*(arrays[name] for name in COUNTS))
 
 
 def transformed(counts: np.ndarray, transform: str) -> np.ndarray:

@@ -13,7 +13,7 @@ import numpy as np
 
 from corpuscle.disambiguate.kernels.counting import N_KINDS, fill_contexts
 from corpuscle.errors import SettingError
-from corpuscle.text.hashes import hashes_of
+from corpuscle.hashing import hashes_of
 from corpuscle.text.treebank import Treebank
 
 __all__ = [

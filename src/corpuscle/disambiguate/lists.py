@@ -8,8 +8,8 @@ import numpy as np
 
 from corpuscle.disambiguate.counts import Rows
 from corpuscle.disambiguate.labels import contexts_of, written
+from corpuscle.hashing import hashes_of
 from corpuscle.text.corpus import items_of
-from corpuscle.text.hashes import hashes_of
 from corpuscle.text.treebank import Treebank
 
 __all__ = ["Lists", "Ranking", "Text", "in_order", "ranked", "select", "text_of", "useful"]

@@ -49,9 +49,9 @@ def bare_lemma(lemma: str) -> str:
     return re.sub(f"[{_SHORT}]+(?=ا|$)", "", lemma)
 
 
-def _said(values: Mapping[str, str]) -> dict[str, str]:
+def _features_of(values: Mapping[str, str]) -> dict[str, str]:
     """What an analysis says about the features of a treebank."""
-    said = {
+    found = {
         name: values[key]
         for name, keys in {
             "Person": ("persuf", "perpos"), "Gender": ("gensuf", "genpos"), "Number": ("numsuf", "numpos"),
@@ -60,12 +60,12 @@ def _said(values: Mapping[str, str]) -> dict[str, str]:
         for key in keys
         if key in values
     }  # fmt: skip
-    kind, _, case = said.get("Case", "").rpartition("_")
+    kind, _, case = found.get("Case", "").rpartition("_")
     if kind:
-        said |= {"Case": case, "Definite": kind}
+        found |= {"Case": case, "Definite": kind}
     if "det" in values:
-        said["Definite"] = "DEF"
-    return said
+        found["Definite"] = "DEF"
+    return found
 
 
 def agreement(values: Mapping[str, str], lemma: str, tag: str, features: Mapping[str, str]) -> int | None:
@@ -73,9 +73,9 @@ def agreement(values: Mapping[str, str], lemma: str, tag: str, features: Mapping
     if bare_lemma(values["lemma"]) != bare_lemma(lemma):
         return None
     score = 2 * (values.get("pos") in _PARTS.get(tag, ())) + ((values.get("dpos") == "PROP") == (tag == "PROPN"))
-    said = _said(values)
+    found = _features_of(values)
     for name, codes in _FEATURES.items():
-        mine, theirs = said.get(name), codes.get(features.get(name, ""))
+        mine, theirs = found.get(name), codes.get(features.get(name, ""))
         if mine and theirs:
             score += 1 if mine == theirs or (name in ("Mood", "Case") and theirs in mine) else -1
     for name in ("pre1", "pre2", "pron"):

@@ -38,6 +38,11 @@ class PairRanker(PairSettings, Disambiguator):
         components={"lemma_ranker": (Ranker.KIND,), "rest_ranker": (Ranker.KIND,)},
         check=lambda loaded: _check(loaded),
     )
+    SAVED: ClassVar = {
+        **Disambiguator.SAVED,
+        "lemma_ranker_": container.Inner("lemma_ranker", "corpuscle.disambiguate:Ranker"),
+        "rest_ranker_": container.Inner("rest_ranker", "corpuscle.disambiguate:Ranker"),
+    }
 
     lemma_ranker_: Ranker = learned()
     rest_ranker_: Ranker = learned()
@@ -83,14 +88,6 @@ class PairRanker(PairSettings, Disambiguator):
             names.append("\t".join(values))
         order = np.lexsort((inside, -shares, item))
         return Ranking(starts, labels.ravel()[order].astype(np.int32), shares[order], names)
-
-    def _components(self) -> dict[str, container.Part]:
-        return {"lemma_ranker": self.lemma_ranker_.part(), "rest_ranker": self.rest_ranker_.part()}
-
-    def _restore(self, loaded: container.Container) -> None:
-        super()._restore(loaded)
-        self.lemma_ranker_ = Ranker.from_container(loaded.component("lemma_ranker"))
-        self.rest_ranker_ = Ranker.from_container(loaded.component("rest_ranker"))
 
 
 def _check(loaded: container.Container) -> None:

@@ -1,36 +1,36 @@
 """Ranker: analyses of words in context, by counts of them and of their elements, each kind under one learned weight.
 
-Stage one counts (``kernels.counting``), stage two weighs (``weighing``) or lets elements vote (``votes``). The weights
-are learned where nothing was counted, or else the counts would tell the answers: on a part of the documents that is
-kept apart, or, cross-fitted, on each of some parts with the counts, the candidates and the guesses of all others,
-before everything is counted.
+Stage one counts (``kernels.counting``), stage two weighs (``weight_fitting``) or lets elements vote
+(``element_voting``). The weights are learned where nothing was counted, or else the counts would tell the answers: on a
+part of the documents that is kept apart, or, cross-fitted, on each of some parts with the counts, the candidates and
+the guesses of all others, before everything is counted.
 
 Shah, Dhillon, Liberman, Foster, Maamouri and Ungar, "A new approach to lexical disambiguation of Arabic text", 2010.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import ClassVar
 
 import numpy as np
 
 from corpuscle import model as container
-from corpuscle.disambiguate import weighing
+from corpuscle.disambiguate import weight_fitting
 from corpuscle.disambiguate.analysers import Entry
 from corpuscle.disambiguate.base import ARRAYS, Disambiguator, Learning, added, check_labels
 from corpuscle.disambiguate.counts import COUNTS, Counts, chunks, columns_for, transformed
+from corpuscle.disambiguate.element_voting import Votes, fit_votes
 from corpuscle.disambiguate.lists import Lists, Ranking, Text, ranked, select, text_of, useful
 from corpuscle.disambiguate.settings import RankerSettings
-from corpuscle.disambiguate.topics import TOPICS, WIDTH, WORD_WEIGHTS, Common, Products, Topics
-from corpuscle.disambiguate.votes import Votes, fit_votes
-from corpuscle.disambiguate.weighing import Pool, Weights, shares_of
+from corpuscle.disambiguate.topics import TOPICS, WIDTH, WORD_WEIGHTS, Common, SparseProduct, Topics
+from corpuscle.disambiguate.weight_fitting import Pool, Weights, shares_of
 from corpuscle.errors import SettingError
+from corpuscle.hashing import find
 from corpuscle.model import Array
 from corpuscle.progress import say
 from corpuscle.random import folds
 from corpuscle.settings import learned
-from corpuscle.text.hashes import find
 from corpuscle.text.treebank import Treebank
 
 __all__ = ["WEIGHTS", "Ranker", "pooled"]
@@ -44,6 +44,9 @@ _VOTES = {
     "votes/weights": Array("float64", ("elements", "numbers"), finite=True),
     "votes/trust": Array("float64", ("elements",), low=0, finite=True),
 }
+
+
+_WEIGHTS_SAVED, _VOTES_SAVED = container.Record(Weights), container.Record(Votes, "votes/")
 
 
 class Ranker(RankerSettings, Disambiguator):
@@ -66,6 +69,12 @@ class Ranker(RankerSettings, Disambiguator):
         },
         check=lambda loaded: _check(loaded),
     )
+    SAVED: ClassVar = {
+        **Disambiguator.SAVED,
+        "counts_": container.Record(Counts),
+        "topics_": container.Record(Topics, "topics/"),
+        "word_weights_": container.Arrays("topics/weights"),
+    }
 
     counts_: Counts = learned()
     weights_: Weights | Votes = learned()
@@ -107,11 +116,11 @@ class Ranker(RankerSettings, Disambiguator):
         if self.method == "agreement":
             self.weights_ = fit_votes(pool, np.concatenate(values), self._own_columns(), self.c2)
         elif products:
-            self.weights_, of_words = weighing.fit_with_words(pool, Products.joined(products), self.c2)
+            self.weights_, of_words = weight_fitting.fit_with_words(pool, SparseProduct.joined(products), self.c2)
         elif self.by_word:
             raise learning.bank.error("no documents with lemmas: there are no words of documents to weigh")
         else:
-            self.weights_ = weighing.fit(pool, self.stage2, self.c2, self.seed)
+            self.weights_ = weight_fitting.fit(pool, self.stage2, self.c2, self.seed)
         if self.crossfit:
             self.count(learning, None, total)
         if products and self.topics_ is not None:
@@ -174,7 +183,7 @@ class Ranker(RankerSettings, Disambiguator):
         lists, right = useful(lists, np.where(chosen, gold, -1))
         if len(right):
             pool = Pool(self.numbers(text, lists, self.common(text, lists)), lists.rows.starts, right)
-            self.weights_ = weighing.refit(pool, self.weights_, self.c2)
+            self.weights_ = weight_fitting.refit(pool, self.weights_, self.c2)
 
     def _count_more(self, more: Learning) -> None:
         if self.min_count > 1:
@@ -217,30 +226,19 @@ class Ranker(RankerSettings, Disambiguator):
 
     # ---- the file
 
-    def _arrays(self) -> dict[str, np.ndarray]:
-        prefix = "votes/" if isinstance(self.weights_, Votes) else ""
-        weights = {prefix + name: array for name, array in self.weights_._asdict().items()}
-        own = super()._arrays() | self.counts_.arrays() | weights
-        own |= {} if self.topics_ is None else self.topics_.arrays()
-        return own if self.word_weights_ is None else own | {"topics/weights": self.word_weights_}
+    def _arrays(self) -> Mapping[str, np.ndarray]:
+        how = _VOTES_SAVED if isinstance(self.weights_, Votes) else _WEIGHTS_SAVED
+        return {**super()._arrays(), **how.arrays(self.weights_)}
 
-    def _extra(self) -> dict[str, object]:
-        return super()._extra() | {
-            "topics": self.topics_ is not None, "votes": isinstance(self.weights_, Votes),
+    def _extra(self) -> Mapping[str, object]:
+        return {
+            **super()._extra(), "topics": self.topics_ is not None, "votes": isinstance(self.weights_, Votes),
             "by_word": self.word_weights_ is not None,
         }  # fmt: skip
 
     def _restore(self, loaded: container.Container) -> None:
         super()._restore(loaded)
-        arrays = loaded.arrays
-        self.counts_ = Counts.from_arrays(arrays["counts/keys"], arrays["counts/values"])
-        if loaded.extra["votes"]:
-            self.weights_ = Votes(arrays["votes/weights"], arrays["votes/trust"])
-        else:
-            self.weights_ = Weights(*(arrays[name] for name in Weights._fields))
-        names = [f"topics/{name}" for name in Topics._fields]
-        self.topics_ = Topics(*(arrays[name] for name in names)) if loaded.extra["topics"] else None
-        self.word_weights_ = arrays["topics/weights"] if loaded.extra.get("by_word", False) else None
+        self.weights_ = (_VOTES_SAVED if loaded.extra["votes"] else _WEIGHTS_SAVED).restored(loaded)
 
 
 def _score_chunk(job: tuple[Text, Lists], ranker: Ranker) -> tuple[np.ndarray, np.ndarray]:

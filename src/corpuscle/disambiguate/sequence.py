@@ -21,14 +21,14 @@ import numpy as np
 
 from corpuscle import model as container
 from corpuscle.disambiguate.analysers import Entry
-from corpuscle.disambiguate.base import Learning
+from corpuscle.disambiguate.base import Disambiguator, Learning
 from corpuscle.disambiguate.counts import COUNTS, Counts, Rows
 from corpuscle.disambiguate.kernels.sequences import best_sequences, expected
 from corpuscle.disambiguate.lists import Lists, Ranking, Text, in_order, text_of
-from corpuscle.disambiguate.passes import SecondPass
 from corpuscle.disambiguate.ranker import Ranker
 from corpuscle.disambiguate.settings import SequenceSettings
-from corpuscle.disambiguate.weighing import shares_of
+from corpuscle.disambiguate.twopass import FIRST_RANKER, contain, first_pass, ranker_inside
+from corpuscle.disambiguate.weight_fitting import shares_of
 from corpuscle.model import Array
 from corpuscle.settings import learned
 from corpuscle.text.corpus import starts_of
@@ -57,7 +57,7 @@ class Bigrams(NamedTuple):
     @classmethod
     def of(cls, gold: np.ndarray, values: np.ndarray, sentences: np.ndarray) -> Bigrams:
         """Of the labels of tokens, int32 (n,), -1 where there is none."""
-        empty = cls(Counts.from_arrays(np.zeros(0, np.uint64), np.zeros(0, np.int32)), values.shape[1] - 1)
+        empty = cls(Counts.of_keys(np.zeros(0, np.uint64), np.zeros(0, np.int32)), values.shape[1] - 1)
         second = np.flatnonzero((np.diff(sentences) == 0) & (gold[:-1] >= 0) & (gold[1:] >= 0)) + 1
         contexts = _contexts(values[gold[second - 1]])
         columns = np.concatenate([*empty.columns, [[-1, 0]]]).astype(np.int32)
@@ -77,7 +77,7 @@ def _contexts(values: np.ndarray) -> np.ndarray:
     return np.hstack([np.full((len(values), 1), 1, np.uint64), values[:, 1:]])
 
 
-class SequenceRanker(SequenceSettings, SecondPass):
+class SequenceRanker(SequenceSettings, Disambiguator):
     """Chooses the analyses of a sentence together. Learned: ``first_ranker_``; ``bigrams_``; ``weights_``: u."""
 
     KIND: ClassVar[container.Kind] = container.Kind(
@@ -87,14 +87,16 @@ class SequenceRanker(SequenceSettings, SecondPass):
         components={"first_ranker": (Ranker.KIND,)},
         check=lambda loaded: _check(loaded),
     )
+    SAVED: ClassVar = {**FIRST_RANKER, "weights_": container.Arrays("weights")}
 
+    first_ranker_: Ranker = learned()
     bigrams_: Bigrams = learned()
     weights_: np.ndarray = learned()
 
     def fit(self, bank: Treebank, table: Sequence[Entry] | None = None) -> SequenceRanker:
         """Learn from the analyses of a treebank, and a table of candidates if the analyser is one."""
-        first, learning = self.first_pass(bank, table)
-        self.contain(first.learn(learning))
+        first, learning = first_pass(self, bank, table)
+        contain(self, first.learn(learning))
         gold, values, sentences = learning.gold, learning.values, learning.text.sentences
         found, total = [], first.counted(learning)
         for known, held in first.parts(learning):
@@ -121,13 +123,13 @@ class SequenceRanker(SequenceSettings, SecondPass):
         return lists._replace(rows=rows), scores[few], few
 
     def _count_more(self, more: Learning) -> None:
-        super()._count_more(more)
+        self.first_ranker_ = self.first_ranker_.updated(more.bank)
         new = Bigrams.of(more.gold, more.values, more.text.sentences)
         self.bigrams_ = new._replace(counts=self.bigrams_.counts.added(new.counts))
 
     def rank(self, bank: Treebank) -> Ranking:
         """The analyses of every word, that of the best sequence first."""
-        first, bank = self.first(), self.words_of(bank)
+        first, bank = ranker_inside(self), self.words_of(bank)
         text = text_of(bank, self.strip_vowels)
         lists, scores = _sorted(first, text)
         few, some, mask = self._few(lists, scores)
@@ -142,13 +144,12 @@ class SequenceRanker(SequenceSettings, SecondPass):
         return Ranking(starts, lists.rows.labels[order], likely[order], lists.names)
 
     def _arrays(self) -> dict[str, np.ndarray]:
-        return self.bigrams_.counts.arrays() | {"weights": self.weights_}
+        return {**super()._arrays(), **self.bigrams_.counts.arrays()}
 
     def _restore(self, loaded: container.Container) -> None:
         super()._restore(loaded)
-        counts = Counts.from_arrays(loaded.arrays["counts/keys"], loaded.arrays["counts/values"])
-        self.bigrams_ = Bigrams(counts, len(self.elements_))
-        self.weights_ = loaded.arrays["weights"]
+        contain(self, self.first_ranker_)
+        self.bigrams_ = Bigrams(Counts.from_arrays(loaded.arrays), len(self.elements_))
 
 
 class Grid(NamedTuple):

@@ -34,7 +34,7 @@ class AnalyserSettings(Settings):
     guesser: bool = setting("Guess the analyses of new words by their endings.", default=True)
 
 
-class _Ranking(AnalyserSettings, Seeded, Parallel):
+class _Ranking(Settings):
     """How rankers count and weigh."""
 
     free: bool = setting("Count also without the word itself, which helps with rare and new words.", default=True)
@@ -62,7 +62,7 @@ class _Ranking(AnalyserSettings, Seeded, Parallel):
     min_count: int = setting("Counts below are taken for 0.", default=1, low=1, high=1_000_000)
 
 
-class RankerSettings(_Ranking):
+class RankerSettings(_Ranking, AnalyserSettings, Seeded, Parallel):
     """Settings of rankers."""
 
     method: str = setting(
@@ -76,7 +76,7 @@ class RankerSettings(_Ranking):
     )
 
 
-class TwoPassSettings(_Ranking):
+class TwoPassSettings(_Ranking, AnalyserSettings, Seeded, Parallel):
     """Settings of rankers that look at the analyses of neighbours."""
 
     neighbours: str = setting(
@@ -86,13 +86,13 @@ class TwoPassSettings(_Ranking):
     )
 
 
-class SequenceSettings(_Ranking):
+class SequenceSettings(_Ranking, AnalyserSettings, Seeded, Parallel):
     """Settings of rankers that choose the analyses of a sentence together."""
 
     top: int = setting("How many analyses of a word take part.", default=5, low=1, high=50)
 
 
-class PairSettings(_Ranking):
+class PairSettings(_Ranking, AnalyserSettings, Seeded, Parallel):
     """Settings of rankers of lemmas and of all else, one by one."""
 
 

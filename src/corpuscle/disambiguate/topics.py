@@ -17,11 +17,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from corpuscle.disambiguate.kernels.overlaps import Sparse, common_words
+from corpuscle.hashing import find
 from corpuscle.model import Array
 from corpuscle.text.corpus import starts_of
-from corpuscle.text.hashes import find
 
-__all__ = ["TOPICS", "WORD_WEIGHTS", "Common", "Products", "Topics"]
+__all__ = ["TOPICS", "WORD_WEIGHTS", "Common", "SparseProduct", "Topics"]
 
 _SMOOTHING = 0.1
 _STEP = 1_000_000
@@ -96,7 +96,7 @@ class Common(NamedTuple):
         at = np.minimum(np.searchsorted(keys, wanted), max(0, len(keys) - 1))
         return np.where(self.own >= 0, texts.counts[at], 0) if len(keys) else np.zeros(len(wanted), np.int32)
 
-    def products(self, n_rows: int, columns: np.ndarray, n_columns: int, logs: bool) -> Products:
+    def products(self, n_rows: int, columns: np.ndarray, n_columns: int, logs: bool) -> SparseProduct:
         """N_l(w) tf(w, d), or log(1 + N_l(w)) tf(w, d), where word w is column ``columns[w]`` of ``n_columns``."""
         from scipy.sparse import csr_matrix
 
@@ -104,13 +104,13 @@ class Common(NamedTuple):
         values = (self.times * counts, columns[self.columns], self.starts)
         ones, inside = np.ones(len(self.rows)), self.own_counts > 0
         own = (own_counts[inside], (self.rows[inside], columns[self.own[inside]]))
-        return Products(
+        return SparseProduct(
             csr_matrix((ones, (self.rows, self.pair)), (n_rows, len(self.pairs))),
             csr_matrix(values, (len(self.pairs), n_columns)), csr_matrix(own, (n_rows, n_columns)),
         )  # fmt: skip
 
 
-class Products(NamedTuple):
+class SparseProduct(NamedTuple):
     """N_l(w) tf(w, d) as a product of sparse matrices, float64: ``rows`` (n_rows, n_pairs) says which pair a row has,
     ``words`` (n_pairs, n_words) what that has; ``own`` (n_rows, n_words) is left out."""
 
@@ -126,14 +126,14 @@ class Products(NamedTuple):
         """The sum over rows with their values, by word, float64 (n_words,)."""
         return self.words.T @ (self.rows.T @ values) - self.own.T @ values
 
-    def scaled(self, factors: np.ndarray) -> Products:
+    def scaled(self, factors: np.ndarray) -> SparseProduct:
         """With each column times a factor."""
         from scipy.sparse import diags
 
         return self._replace(words=self.words @ diags(factors), own=self.own @ diags(factors))
 
     @classmethod
-    def joined(cls, parts: Sequence[Products]) -> Products:
+    def joined(cls, parts: Sequence[SparseProduct]) -> SparseProduct:
         """The rows of several parts one after the other."""
         from scipy.sparse import block_diag, vstack
 
@@ -205,7 +205,8 @@ class Topics(NamedTuple):
         """``starts``, ``columns``, ``counts`` and ``times`` of pairs, see ``Common``."""
         own, room = Sparse(self.starts, self.columns, self.counts), np.zeros(len(self.words), np.int32)
         sizes = starts_of(np.diff(texts.starts)[pairs[:, 1]])
-        steps = np.unique(np.searchsorted(sizes, np.arange(0, sizes[-1] + _STEP, _STEP)).clip(0, len(pairs)))
+        cuts = np.searchsorted(sizes, np.arange(0, sizes[-1], _STEP))
+        steps = np.unique([0, *cuts.tolist(), len(pairs)])  # also where no document has a word that is known
         ends, parts = [np.zeros(1, np.int64)], []
         for first, last in zip(steps[:-1].tolist(), steps[1:].tolist(), strict=True):
             most, until = int(sizes[last] - sizes[first]), np.zeros(last - first, np.int64)
@@ -216,7 +217,3 @@ class Topics(NamedTuple):
         none = np.zeros(0, np.int32)
         columns, counts, times = (np.concatenate([none, *(part[k] for part in parts)]) for k in range(3))
         return np.concatenate(ends), columns, counts, times
-
-    def arrays(self) -> dict[str, np.ndarray]:
-        """For a file."""
-        return {f"topics/{name}": array for name, array in self._asdict().items()}

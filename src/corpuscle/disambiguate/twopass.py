@@ -1,4 +1,5 @@
-"""TwoPassRanker: a ranker, and another that also looks at the part of speech and the lemma of the neighbours.
+"""TwoPassRanker: a ranker, and another that also looks at the part of speech and the lemma of the neighbours; and what
+all models share that rank a second time: a full ranker inside, whose words and labels are theirs.
 
 Beside the numbers of the first pass, a candidate has the counts of its label and elements with the word and the part
 of speech, or the lemma, of the analysis before and behind; the same without the word. They are counted on right
@@ -13,32 +14,57 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from copy import copy
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from corpuscle import model as container
-from corpuscle.disambiguate import weighing
+from corpuscle.disambiguate import weight_fitting
 from corpuscle.disambiguate.analysers import Entry
-from corpuscle.disambiguate.base import Learning, added
+from corpuscle.disambiguate.base import Disambiguator, Learning, added
 from corpuscle.disambiguate.counts import COUNTS, Counts, columns_for, transformed
 from corpuscle.disambiguate.kernels.counting import fill_contexts
 from corpuscle.disambiguate.labels import EDGES, label_hashes
 from corpuscle.disambiguate.lists import Lists, Ranking, Text, in_order, ranked, text_of, useful
-from corpuscle.disambiguate.passes import SecondPass
 from corpuscle.disambiguate.ranker import WEIGHTS, Ranker, pooled
 from corpuscle.disambiguate.settings import TwoPassSettings
-from corpuscle.disambiguate.weighing import Pool, Weights, shares_of
+from corpuscle.disambiguate.weight_fitting import Pool, Weights, shares_of
 from corpuscle.errors import SettingError
 from corpuscle.settings import learned
 from corpuscle.text.treebank import Treebank
 
-__all__ = ["TwoPassRanker"]
+__all__ = ["FIRST_RANKER", "TwoPassRanker", "contain", "first_pass", "ranker_inside"]
 
 _LOOKED_AT = ("pos", "lemma")
 
 
-class TwoPassRanker(TwoPassSettings, SecondPass):
+FIRST_RANKER = {"first_ranker_": container.Inner("first_ranker", "corpuscle.disambiguate:Ranker")}
+"""How the ranker inside is saved."""
+
+
+def first_pass(model: Disambiguator, bank: Treebank, table: Sequence[Entry] | None) -> tuple[Ranker, Learning]:
+    """A full ranker with the settings of a model, which has yet to learn, and what it learns from."""
+    known = Ranker().settings
+    first = Ranker(**{name: value for name, value in model.settings.items() if name in known})
+    return first, first.prepared(bank, table)
+
+
+def contain(model: Any, first: Ranker) -> None:
+    """Put a ranker inside of a model; what it has learned about words is that of the model."""
+    model.first_ranker_ = first
+    for name in Disambiguator.SAVED:
+        setattr(model, name, getattr(first, name))
+    model.items_, model.chosen_ = first.items_, {}
+
+
+def ranker_inside(model: Any) -> Ranker:
+    """The ranker inside of a model, with the same workers."""
+    first: Ranker = model.first_ranker_
+    first.workers, first.cluster = model.workers, model.cluster
+    return first
+
+
+class TwoPassRanker(TwoPassSettings, Disambiguator):
     """Ranks twice. Learned: ``first_ranker_``; ``counts_`` with neighbours; ``weights_`` of all numbers."""
 
     KIND: ClassVar[container.Kind] = container.Kind(
@@ -48,7 +74,9 @@ class TwoPassRanker(TwoPassSettings, SecondPass):
         components={"first_ranker": (Ranker.KIND,)},
         check=lambda loaded: _check(loaded),
     )
+    SAVED: ClassVar = {**FIRST_RANKER, "counts_": container.Record(Counts), "weights_": container.Record(Weights)}
 
+    first_ranker_: Ranker = learned()
     counts_: Counts = learned()
     weights_: Weights = learned()
 
@@ -59,10 +87,10 @@ class TwoPassRanker(TwoPassSettings, SecondPass):
 
     def fit(self, bank: Treebank, table: Sequence[Entry] | None = None) -> TwoPassRanker:
         """Learn from the analyses of a treebank, and a table of candidates if the analyser is one."""
-        first, learning = self.first_pass(bank, table)
+        first, learning = first_pass(self, bank, table)
         if not _places(first.elements_):
             raise SettingError("the analyses of neighbours are their pos and lemma: one of them must be an element")
-        self.contain(first.learn(learning))
+        contain(self, first.learn(learning))
         right = _around(learning.text, learning.values[learning.gold], self.elements_)
         found, total = [], first.counted(learning)
         every = Counts.of(right, learning.gold, learning.values, self._columns)
@@ -76,7 +104,7 @@ class TwoPassRanker(TwoPassSettings, SecondPass):
             around = right[held] if self.neighbours == "gold" else self._predicted(part, text, lists)
             some, hits = useful(lists, learning.gold[held])
             found.append(Pool(self._numbers(part, text, some, around), some.rows.starts, hits))
-        self.weights_ = weighing.fit(pooled(found, learning.bank), self.stage2, self.c2, self.seed)
+        self.weights_ = weight_fitting.fit(pooled(found, learning.bank), self.stage2, self.c2, self.seed)
         if self.crossfit:
             self.counts_ = every.kept(self.min_count)
         self.provenance_ = {
@@ -86,7 +114,7 @@ class TwoPassRanker(TwoPassSettings, SecondPass):
         return self
 
     def _count_more(self, more: Learning) -> None:
-        super()._count_more(more)
+        self.first_ranker_ = self.first_ranker_.updated(more.bank)
         gold = more.values[np.maximum(more.gold, 0)] * (more.gold >= 0)[:, None].astype(np.uint64)
         self.counts_ = added(self.counts_, _around(more.text, gold, self.elements_), more, self._columns)
 
@@ -102,7 +130,7 @@ class TwoPassRanker(TwoPassSettings, SecondPass):
 
     def rank(self, bank: Treebank) -> Ranking:
         """The analyses of every word, the likeliest first."""
-        first, bank = self.first(), self.words_of(bank)
+        first, bank = ranker_inside(self), self.words_of(bank)
         text = text_of(bank, self.strip_vowels)
         lists = first.lists_of(text)
         if self.neighbours == "gold":
@@ -114,13 +142,9 @@ class TwoPassRanker(TwoPassSettings, SecondPass):
         scores = numbers @ self.weights_.weights
         return ranked(lists, scores, numbers[:, 0], shares_of(scores, lists.rows.starts))
 
-    def _arrays(self) -> dict[str, np.ndarray]:
-        return self.counts_.arrays() | self.weights_._asdict()
-
     def _restore(self, loaded: container.Container) -> None:
         super()._restore(loaded)
-        self.counts_ = Counts.from_arrays(loaded.arrays["counts/keys"], loaded.arrays["counts/values"])
-        self.weights_ = Weights(*(loaded.arrays[name] for name in Weights._fields))
+        contain(self, self.first_ranker_)
 
 
 def _places(elements: Sequence[str]) -> list[int]:

@@ -19,8 +19,7 @@ if TYPE_CHECKING:
     from corpuscle.entities.crf import CrfTagger
     from corpuscle.entities.dictionary import Dictionary, DictionaryTagger, read_dictionary
     from corpuscle.entities.documents import Documents, read_documents
-    from corpuscle.entities.heaviest import Feature
-    from corpuscle.entities.view import draw_documents
-    from corpuscle.entities.warming import warm
+    from corpuscle.entities.inspection import Feature, draw_documents
+    from corpuscle.entities.verbs import warm
 
 __all__, __getattr__, __dir__ = contents(__name__, __file__)

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import dataclasses
 from itertools import count
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
 from corpuscle.entities.documents import Documents, read_documents
 from corpuscle.entities.settings import DocumentSettings
+from corpuscle.errors import SettingError
 from corpuscle.model import Model
-from corpuscle.text.gapped import TokenMention
+from corpuscle.text.mention_tags import TokenMention
 from corpuscle.text.standoff import Attribute, Mention, Standoff
 
 __all__ = ["EntityTagger", "Guess", "Tagged"]
@@ -39,7 +40,10 @@ class Tagged(NamedTuple):
 
 
 class EntityTagger(DocumentSettings, Model):
-    """A tagger: ``fit(documents)``, ``tag``, ``annotate``."""
+    """A tagger: ``fit(documents)``, ``tag``, ``annotate``. ``HAS_FEATURES``: whether ``fit`` also takes what is known
+    of words, ``sources`` and ``dictionary``."""
+
+    HAS_FEATURES: ClassVar[bool] = False
 
     def read(self, *paths: str, format: str | None = None) -> Documents:
         """Files as documents, read as the settings say."""
@@ -48,9 +52,18 @@ class EntityTagger(DocumentSettings, Model):
             skip_faulty=self.skip_faulty,
         )  # fmt: skip
 
+    @property
+    def types(self) -> list[str]:
+        """The types of the mentions that it knows."""
+        raise TypeError(f"{type(self).__name__} has no types")
+
     def tag(self, documents: Documents) -> Tagged:
         """The mentions in documents."""
         raise TypeError(f"{type(self).__name__} cannot tag")
+
+    def guesses(self, documents: Documents, nbest: int) -> list[list[Guess]]:
+        """For each sentence, what its ``nbest`` best labellings say."""
+        raise SettingError(f"a model of kind {self.KIND.name} knows one labelling of a sentence, not the best few")
 
     def annotate(self, documents: Documents, *, confidence: bool = False) -> list[Standoff]:
         """The documents with the mentions that were found; ``confidence``: how likely each is, as an attribute."""

@@ -2,7 +2,7 @@
 
 Mentions become tags (``text.gapped``), tokens become features (``features``), weights are learned by likelihood
 (``learning``) and applied in compiled code (``kernels.fields``). Tags that do not fit together are read all the same.
-Where a text has many mentions in two pieces, a second stage finds more of them (``pieces``).
+Where a text has many mentions in two pieces, a second stage finds more of them (``discontinuous``).
 
 Lafferty, McCallum and Pereira, "Conditional random fields: probabilistic models for segmenting and labeling sequence
 data", 2001; Parikh, Avinesh, Mustafi, Agarwalla and Mungi, "ThinkMiners: disorder recognition using conditional random
@@ -23,22 +23,23 @@ import numpy as np
 from corpuscle import model as container
 from corpuscle.entities.base import EntityTagger, Guess, Tagged
 from corpuscle.entities.dictionary import DICTIONARY, Dictionary
+from corpuscle.entities.discontinuous import FEWEST, PIECES, ChainOutput, Part, Pieces, with_pieces
 from corpuscle.entities.documents import Documents
-from corpuscle.entities.elsewhere import parts_of, told_elsewhere
 from corpuscle.entities.features import Sheet
-from corpuscle.entities.heaviest import Feature, heaviest_features
+from corpuscle.entities.inspection import Feature, heaviest_features
 from corpuscle.entities.kernels.fields import Field, k_best_tags, likely_tags, tag_tokens
 from corpuscle.entities.learning import field_of, learn_field, steps_of
 from corpuscle.entities.ncvalue import NC_ARRAYS, NcValues, cross_fitted
 from corpuscle.entities.pairing import PAIRING, Pairing
-from corpuscle.entities.pieces import FEWEST, PIECES, Part, Pieces, Said, with_pieces
+from corpuscle.entities.second_pass import document_features, parts_of
 from corpuscle.entities.settings import CrfSettings
 from corpuscle.errors import warn
+from corpuscle.hashing import hashes_of
 from corpuscle.model import Array, vocab_arrays
 from corpuscle.random import folds
 from corpuscle.scale import chunks_of
 from corpuscle.settings import learned
-from corpuscle.text.gapped import (
+from corpuscle.text.mention_tags import (
     POLICIES,
     TokenMention,
     mentions_of_tags,
@@ -46,10 +47,9 @@ from corpuscle.text.gapped import (
     with_ends,
     without_ends,
 )  # fmt: skip
-from corpuscle.text.hashes import hashes_of
 from corpuscle.text.overlap import item_hashes
 from corpuscle.text.vocab import FIRST, Vocab
-from corpuscle.words import SOURCES, WordSources
+from corpuscle.words import SOURCES, WordFeatures
 
 __all__ = ["CrfTagger"]
 
@@ -94,6 +94,18 @@ class CrfTagger(CrfSettings, EntityTagger):
         check=lambda loaded: _check(loaded),
     )  # fmt: skip
 
+    SAVED: ClassVar = {
+        "labels_": container.Record(Vocab),
+        "policy_": container.Fact("policy"),
+        "sources_": container.Record(WordFeatures),
+        "sections_": container.Arrays("sections"),
+        "pieces_": container.Record(Pieces),
+        "nc_": container.Record(NcValues, "nc/"),
+        "dictionary_": container.Record(Dictionary, "entries/types/"),
+        "first_": container.Inner("first", "corpuscle.entities:CrfTagger"),
+    }
+    HAS_FEATURES = True
+
     labels_: Vocab = learned()
     policy_: str = learned()
     pairing_: Pairing | None = learned()
@@ -101,7 +113,7 @@ class CrfTagger(CrfSettings, EntityTagger):
     first_: CrfTagger | None = learned()
     nc_: NcValues | None = learned()
     dictionary_: Dictionary | None = learned()
-    sources_: WordSources = learned()
+    sources_: WordFeatures = learned()
     sections_: np.ndarray = learned()
     heaviest_: list[Feature] = learned()
     _field: Field = learned()
@@ -111,13 +123,13 @@ class CrfTagger(CrfSettings, EntityTagger):
         self,
         documents: Documents,
         *,
-        sources: WordSources | None = None,
+        sources: WordFeatures | None = None,
         dictionary: Dictionary | None = None,
     ) -> CrfTagger:
         """Learn from documents with mentions; ``sources``: classes or clusters of words, ``dictionary``: entries."""
         if not any(documents.mentions):
             raise documents.error("there are no mentions to learn from")
-        self.chosen_, self.sources_, self.dictionary_ = {}, sources or WordSources.none(), dictionary
+        self.chosen_, self.sources_, self.dictionary_ = {}, sources or WordFeatures.none(), dictionary
         self._learn_sections(documents)
         documents = self._known(documents)
         encoded = [
@@ -168,15 +180,15 @@ class CrfTagger(CrfSettings, EntityTagger):
             rest = documents.select(others)
             if any(rest.mentions):
                 own = documents.select(held)
-                said = learned_from(rest, max(1, way.iterations // 2))._said(own, self._types)
-                tags[part[document] == fold] = said.tags
-                parts.append(Part(held, said, self._joined(own, said.tags)))
+                output = learned_from(rest, max(1, way.iterations // 2))._chain_output(own, self.types)
+                tags[part[document] == fold] = output.tags
+                parts.append(Part(held, output, self._joined(own, output.tags)))
         if pieces:
             self._learn_pieces(documents, parts)
         if self.passes == 1:
             return {}
         self.first_ = learned_from(documents, way.iterations)
-        return told_elsewhere(documents, tags.tolist())
+        return document_features(documents, tags.tolist())
 
     def _wants_pieces(self, documents: Documents, n_parts: int) -> bool:
         """Whether to look for mentions in two pieces: where there are enough of them, and parts to learn from."""
@@ -187,7 +199,7 @@ class CrfTagger(CrfSettings, EntityTagger):
 
     def _learn_pieces(self, documents: Documents, parts: Sequence[Part]) -> None:
         """Keep a classifier of pieces, unless tags alone do better where it has not seen the text."""
-        learned = Pieces.learn(documents, parts, self._types)
+        learned = Pieces.learn(documents, parts, self.types)
         if learned is None:
             return
         pieces, gain = learned
@@ -231,10 +243,10 @@ class CrfTagger(CrfSettings, EntityTagger):
         sections = documents.sections.map(lambda name: name if int(hashes_of([name])[0]) in known else "other")
         return dataclasses.replace(documents, sections=sections)
 
-    def _sheet(self, documents: Documents, levels: np.ndarray | None, told: Mapping[str, np.ndarray]) -> Sheet:
+    def _sheet(self, documents: Documents, levels: np.ndarray | None, first_pass: Mapping[str, np.ndarray]) -> Sheet:
         return Sheet.of(
             documents, window=self.window, affixes=self.affixes, sources=self.sources_, dictionary=self.dictionary_,
-            levels=levels, told=told,
+            levels=levels, first_pass=first_pass,
         )  # fmt: skip
 
     # ---- joining pieces
@@ -287,14 +299,14 @@ class CrfTagger(CrfSettings, EntityTagger):
     # ---- tagging
 
     @property
-    def _types(self) -> list[str]:
+    def types(self) -> list[str]:
         """The types of its mentions."""
         return sorted({label.partition("-")[2] for label in self.labels_.strings[FIRST:] if label != "O"})
 
-    def _said(self, documents: Documents, types: Sequence[str]) -> Said:
+    def _chain_output(self, documents: Documents, types: Sequence[str]) -> ChainOutput:
         """What the tags and their probabilities say, for these types."""
         ids, shares = self._likely(self.tokens_of(documents))
-        return Said(self._tags(ids), shares @ self._of_types(types))
+        return ChainOutput(self._tags(ids), shares @ self._of_types(types))
 
     def _of_types(self, types: Sequence[str]) -> np.ndarray:
         """Which labels belong to each type, and to complex mentions: float64 (labels, types + 1)."""
@@ -326,8 +338,8 @@ class CrfTagger(CrfSettings, EntityTagger):
         first = self.first_
         if first is not None:
             first.workers, first.cluster = self.workers, self.cluster
-        told = {} if first is None else told_elsewhere(documents, first.best_tags(documents))
-        return self._sheet(documents, levels, told)
+        first_pass = {} if first is None else document_features(documents, first.best_tags(documents))
+        return self._sheet(documents, levels, first_pass)
 
     def best_tags(self, documents: Documents) -> list[str]:
         """The best tag of each token."""
@@ -359,8 +371,8 @@ class CrfTagger(CrfSettings, EntityTagger):
         ``shares``: the probabilities of all labels."""
         if self.pieces_ is None:
             return [{} for _ in range(len(documents.corpus))]
-        types = self._types
-        return self.pieces_.find(documents, Said(tags, shares @ self._of_types(types)), types)
+        types = self.types
+        return self.pieces_.find(documents, ChainOutput(tags, shares @ self._of_types(types)), types)
 
     def guesses(self, documents: Documents, nbest: int) -> list[list[Guess]]:
         """For each sentence, what its ``nbest`` best labellings say: sets of mentions, the likeliest first. Labellings
@@ -385,47 +397,26 @@ class CrfTagger(CrfSettings, EntityTagger):
     # ---- files
 
     def _arrays(self) -> Mapping[str, np.ndarray]:
-        heavy = Vocab.from_words([f"{each.label}: {each.feature}" for each in self.heaviest_])
-        arrays = {
-            **self.labels_.arrays(), **self._weights, **self.sources_.arrays(), "sections": self.sections_,
-            **heavy.arrays("heaviest/"),
+        names = [f"{each.label}: {each.feature}" for each in self.heaviest_]
+        pairing = {} if self.pairing_ is None else {"pairing": self.pairing_.weights}
+        return {
+            **super()._arrays(), **self._weights, **pairing, **Vocab.from_words(names).arrays("heaviest/"),
             "heaviest/weights": np.array([each.weight for each in self.heaviest_], np.float64),
             "heaviest/labels": np.array([self.labels_.id(each.label) - FIRST for each in self.heaviest_], np.int32),
         }  # fmt: skip
-        if self.pairing_ is not None:
-            arrays["pairing"] = self.pairing_.weights
-        if self.pieces_ is not None:
-            arrays |= self.pieces_.arrays()
-        if self.nc_ is not None:
-            arrays |= self.nc_.arrays()
-        if self.dictionary_ is not None:
-            arrays |= self.dictionary_.arrays() | Vocab.from_words(self.dictionary_.types).arrays("entries/types/")
-        return arrays
 
-    def _extra(self) -> dict[str, Any]:
+    def _extra(self) -> Mapping[str, Any]:
         return {
-            "policy": self.policy_, "nc": self.nc_ is not None, "dictionary": self.dictionary_ is not None,
+            **super()._extra(), "nc": self.nc_ is not None, "dictionary": self.dictionary_ is not None,
             "passes": self.passes, "pieces": self.pieces_ is not None,
         }  # fmt: skip
 
-    def _components(self) -> dict[str, container.Part]:
-        return {} if self.first_ is None else {"first": self.first_.part()}
-
     def _restore(self, loaded: container.Container) -> None:
+        super()._restore(loaded)
         arrays = loaded.arrays
-        self.first_ = CrfTagger.from_container(loaded.component("first")) if self.passes == 2 else None
-        self.labels_, self.policy_ = Vocab.from_arrays(arrays), loaded.extra["policy"]
         self._weights = {name: arrays[name] for name in FIELD}
         self._field = field_of(self._weights)
-        self.sources_ = WordSources.from_arrays(arrays)
-        self.sections_ = arrays["sections"]
         self.pairing_ = Pairing(arrays["pairing"]) if "pairing" in arrays else None
-        self.pieces_ = Pieces.from_arrays(arrays) if loaded.extra["pieces"] else None
-        self.nc_ = NcValues(*(arrays[name] for name in NC_ARRAYS)) if loaded.extra["nc"] else None
-        self.dictionary_ = None
-        if loaded.extra["dictionary"]:
-            types = Vocab.from_arrays(arrays, "entries/types/").strings[FIRST:]
-            self.dictionary_ = Dictionary.from_arrays(arrays["entries/keys"], arrays["entries/kinds"], types)
         names = Vocab.from_arrays(arrays, "heaviest/").strings[FIRST:]
         labels = self.labels_.decode(arrays["heaviest/labels"] + FIRST)
         self.heaviest_ = [

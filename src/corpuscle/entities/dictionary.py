@@ -6,7 +6,7 @@ compared in lower case.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -20,12 +20,12 @@ from corpuscle.entities.kernels.fields import fill_index
 from corpuscle.entities.kernels.lookup import entries_of, look_up
 from corpuscle.entities.settings import DictionarySettings
 from corpuscle.errors import InputError
+from corpuscle.hashing import hashes_of
 from corpuscle.model import Array
 from corpuscle.settings import learned
 from corpuscle.text.corpus import starts_of
 from corpuscle.text.files import AnyPath
-from corpuscle.text.gapped import TokenMention
-from corpuscle.text.hashes import hashes_of
+from corpuscle.text.mention_tags import TokenMention
 from corpuscle.text.overlap import item_hashes
 from corpuscle.text.running import prepare
 from corpuscle.text.tables import read_table
@@ -54,8 +54,8 @@ class Dictionary:
     index: np.ndarray
 
     @classmethod
-    def from_arrays(cls, keys: np.ndarray, kinds: np.ndarray, types: Iterable[str]) -> Dictionary:
-        """As they stand in a model file."""
+    def of_keys(cls, keys: np.ndarray, kinds: np.ndarray, types: Iterable[str]) -> Dictionary:
+        """With an index of the keys."""
         index = new_index(len(keys))
         fill_index(index, keys)
         return cls(keys, kinds, tuple(types), index)
@@ -73,7 +73,7 @@ class Dictionary:
         kinds[starts[1:] - 1] = [types.index(type) for type in known.values()]
         order = np.lexsort((-kinds, prefixes))  # a whole entry before a mere beginning
         keys, first = np.unique(prefixes[order], return_index=True)
-        return cls.from_arrays(keys, kinds[order][first], types)
+        return cls.of_keys(keys, kinds[order][first], types)
 
     def matches(self, documents: Documents) -> tuple[np.ndarray, np.ndarray]:
         """Of each token 1 + the type of the entry it is in, or 0, int32; and whether it begins one, bool."""
@@ -89,9 +89,17 @@ class Dictionary:
         names = ["", *(f"{letter} {type}" for type in self.types for letter in "IB")]
         return hashes_of(names)[np.where(found > 0, 2 * found - 1 + begins, 0)]
 
-    def arrays(self) -> dict[str, np.ndarray]:
-        """As they go into a model file, see ``DICTIONARY``."""
-        return {"entries/keys": self.keys, "entries/kinds": self.kinds}
+    def arrays(self, types: str = "vocab/") -> dict[str, np.ndarray]:
+        """As they go into a model file, see ``DICTIONARY``; ``types``: the prefix of the vocabulary of types."""
+        return {"entries/keys": self.keys, "entries/kinds": self.kinds, **Vocab.from_words(self.types).arrays(types)}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, np.ndarray], types: str = "vocab/") -> Dictionary | None:
+        """As they stand in a model file, if they do."""
+        if "entries/keys" not in arrays:
+            return None
+        names = Vocab.from_arrays(arrays, types).strings[FIRST:]
+        return cls.of_keys(arrays["entries/keys"], arrays["entries/kinds"], names)
 
 
 def read_dictionary(path: AnyPath) -> Dictionary:
@@ -122,8 +130,14 @@ class DictionaryTagger(DictionarySettings, EntityTagger):
     KIND: ClassVar[container.Kind] = container.Kind(
         "entities.dictionary", 1, {**container.TRAINING_ITEMS, **container.VOCAB, **DICTIONARY}
     )
+    SAVED: ClassVar = {"dictionary_": container.Record(Dictionary)}
 
     dictionary_: Dictionary = learned()
+
+    @property
+    def types(self) -> list[str]:
+        """The types of its entries."""
+        return sorted(self.dictionary_.types)
 
     def fit(self, documents: Documents) -> DictionaryTagger:
         """Take all mentions in one piece for entries, each with its most frequent type."""
@@ -161,12 +175,5 @@ class DictionaryTagger(DictionarySettings, EntityTagger):
         sure = [np.ones(length) for length in documents.corpus.lengths.tolist()]
         return Tagged(mentions, [[1.0] * len(each) for each in mentions], sure)
 
-    def _arrays(self) -> dict[str, np.ndarray]:
-        return {**self.dictionary_.arrays(), **Vocab.from_words(self.dictionary_.types).arrays()}
-
     def _extra(self) -> dict[str, Any]:
         return {"entry_kinds": len(self.dictionary_.types)}
-
-    def _restore(self, loaded: container.Container) -> None:
-        types = Vocab.from_arrays(loaded.arrays).strings[FIRST:]
-        self.dictionary_ = Dictionary.from_arrays(loaded.arrays["entries/keys"], loaded.arrays["entries/kinds"], types)

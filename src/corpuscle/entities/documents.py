@@ -29,14 +29,13 @@ from corpuscle.text.columns import read_columns
 from corpuscle.text.conllu import read_conllu
 from corpuscle.text.corpus import Corpus, starts_of
 from corpuscle.text.files import open_bytes, read_raw, suffix_of
-from corpuscle.text.gapped import TokenMention, mentions_of_tags
 from corpuscle.text.layers import Layer
+from corpuscle.text.mention_tags import TokenMention, convert_tags, mentions_of_tags
 from corpuscle.text.origin import Origin, Sourced
-from corpuscle.text.pubtator import read_pubtator
 from corpuscle.text.running import prepare
-from corpuscle.text.schemes import convert_tags
-from corpuscle.text.standoff import Mention, Standoff, read_standoff_json
+from corpuscle.text.standoff import Mention, Standoff, read_pubtator, read_standoff_json
 from corpuscle.text.treebank import Treebank
+from corpuscle.verbs import File
 
 __all__ = ["COLUMN_NAMES", "FORMATS", "Documents", "read_documents"]
 
@@ -331,9 +330,11 @@ def read_documents(
 
 
 def given(value: Any, model: Any = None) -> Documents:
-    """Documents of a path, of strings (a document each), of lists of words (a sentence each) or of a corpus."""
-    if isinstance(value, str | os.PathLike):
-        return read_documents(os.fspath(value))
+    """Documents of a path or a tuple of ``File``, read as the model reads them, of strings (a document each), of lists
+    of words (a sentence each) or of a corpus."""
+    several = isinstance(value, tuple) and value and isinstance(value[0], File)
+    if several or isinstance(value, str | os.PathLike):
+        return (model.read if model else read_documents)(*map(os.fspath, value if several else [value]))
     if isinstance(value, list | tuple) and value and all(isinstance(item, str) for item in value):
         return from_standoff([Standoff(text) for text in value], [""] * len(value), "sentence")
     if isinstance(value, list | tuple | Corpus):

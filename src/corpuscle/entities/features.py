@@ -9,12 +9,12 @@ import numpy as np
 
 from corpuscle.entities.dictionary import Dictionary
 from corpuscle.entities.documents import Documents
-from corpuscle.entities.elsewhere import COLUMNS
 from corpuscle.entities.kernels.features import Tokens
+from corpuscle.entities.second_pass import COLUMNS
 from corpuscle.entities.shortforms import short_forms
-from corpuscle.text.hashes import hashes_of
+from corpuscle.hashing import hashes_of
 from corpuscle.text.wording import shape_of
-from corpuscle.words import WordSources
+from corpuscle.words import WordFeatures
 
 __all__ = ["Sheet"]
 
@@ -41,12 +41,12 @@ class Sheet:
         *,
         window: int,
         affixes: int,
-        sources: WordSources,
+        sources: WordFeatures,
         dictionary: Dictionary | None,
         levels: np.ndarray | None,
-        told: Mapping[str, np.ndarray],
+        first_pass: Mapping[str, np.ndarray],
     ) -> Sheet:
-        """``levels``: the NC-classes of the tokens, or None; ``told``: columns of what a first pass found elsewhere."""
+        """``levels``: the NC-classes of the tokens, or None; ``first_pass``: columns of what that found elsewhere."""
         corpus = documents.corpus
         forms = corpus.vocab.strings
         columns: dict[str, np.ndarray] = {}
@@ -75,7 +75,7 @@ class Sheet:
             marks = hashes_of(LEVELS)
             columns["nc before"], columns["nc after"] = marks[levels[:, 0]], marks[levels[:, 1]]
         columns |= short_forms(documents)
-        columns |= told
+        columns |= first_pass
         if sources.n_columns:
             of_types = sources.of(forms)
             for k in range(sources.n_columns):

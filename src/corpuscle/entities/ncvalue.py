@@ -16,15 +16,15 @@ distributional semantics", 2014, section 3.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 
 from corpuscle.entities.documents import Documents
+from corpuscle.hashing import find, hashes_of
 from corpuscle.model import Array
 from corpuscle.random import folds
-from corpuscle.text.hashes import find, hashes_of
 
 __all__ = ["NC_ARRAYS", "NcValues", "cross_fitted"]
 
@@ -67,8 +67,7 @@ def _joint(word: np.ndarray, section: np.ndarray) -> np.ndarray:
         return word * np.uint64(0x9E3779B97F4A7C15) ^ section
 
 
-@dataclass(frozen=True, eq=False)
-class NcValues:
+class NcValues(NamedTuple):
     """Weights of context words, and the thresholds of the classes of scores.
 
     - ``keys``: uint64 (n,), words in sections, ascending; ``weights``: float64 (n, 2), before and behind mentions;
@@ -145,11 +144,6 @@ class NcValues:
             for side, edges in zip(scores.T, self.thresholds, strict=True)
         ]
         return np.column_stack(levels)
-
-    def arrays(self) -> dict[str, np.ndarray]:
-        """As they go into a model file, see ``NC_ARRAYS``."""
-        values = (self.keys, self.weights, self.sections, self.thresholds)
-        return dict(zip(NC_ARRAYS, values, strict=True))
 
 
 def cross_fitted(documents: Documents, scope: str, seed: int) -> np.ndarray:

@@ -17,9 +17,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from corpuscle.hashing import hashes_of
 from corpuscle.model import Array
-from corpuscle.text.gapped import TokenMention, tags_of_mentions
-from corpuscle.text.hashes import hashes_of
+from corpuscle.text.mention_tags import TokenMention, tags_of_mentions
 
 __all__ = ["PAIRING", "Pairing", "Runs", "runs_of_tags"]
 

@@ -16,8 +16,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from corpuscle.entities.documents import Documents
-from corpuscle.entities.elsewhere import regions_of
-from corpuscle.text.hashes import hashes_of
+from corpuscle.entities.second_pass import regions_of
+from corpuscle.hashing import hashes_of
 
 __all__ = ["SHORT_FORMS", "long_form", "short_forms"]
 

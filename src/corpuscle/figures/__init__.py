@@ -5,18 +5,13 @@ scales with the width it is given, asks for nothing from the network, has a titl
 see it, shows the numbers when a pointer rests on a mark, and is the same bytes for the same data.
 """
 
-from corpuscle.figures.arcs import draw_arcs
-from corpuscle.figures.boxes import box_plot
-from corpuscle.figures.constituents import NodeShown, draw_constituents
-from corpuscle.figures.files import save_figure
 from corpuscle.figures.grid import alignment_grid
 from corpuscle.figures.lattices import phrase_lattice
 from corpuscle.figures.maps import Place, place_map
-from corpuscle.figures.mentions import draw_mentions
-from corpuscle.figures.plots import Series, bar_plot, line_plot
-from corpuscle.figures.readings import WordShown, draw_readings
-from corpuscle.figures.topics import TopicShown, shaded_text, topic_list
-from corpuscle.figures.trees import LeafShown, merge_tree
+from corpuscle.figures.marked_text import TopicShown, WordShown, draw_mentions, draw_readings, shaded_text, topic_list
+from corpuscle.figures.plots import Series, bar_plot, box_plot, line_plot
+from corpuscle.figures.svg import save_figure
+from corpuscle.figures.trees import LeafShown, NodeShown, draw_arcs, draw_constituents, merge_tree
 
 __all__ = [
     "LeafShown", "NodeShown", "Place", "Series", "TopicShown", "WordShown", "alignment_grid", "bar_plot", "box_plot",

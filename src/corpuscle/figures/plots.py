@@ -2,18 +2,29 @@
 
 Sheets are narrow (460 units) because most will be looked at on a page or a phone, where a wide sheet would shrink its
 own labels away. Series differ in colour, marker and dash, so that no one has to see colours to read them.
+
+Axes: from numbers to places on the sheet, with ticks at round numbers.
+
+Linear ticks stand at multiples of 1, 2 or 5 times a power of ten. A logarithmic axis that spans a decade or more has
+ticks at 1, 2, 5 (or only 1) times powers of ten; one that spans less takes linear ticks, at logarithmic places.
+
+Box plots: how numbers are spread, group by group.
+
+A box reaches from the lower to the upper quartile and has a line at the median; whiskers reach to the last number
+within one and a half times the length of the box; what lies beyond is a dot. Tukey, "Exploratory data analysis", 1977.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from corpuscle.figures.axes import Axis, axis, label
+import numpy as np
+
 from corpuscle.figures.svg import COLOURS, Sheet, number, shorten, text_width
 
-__all__ = ["Series", "bar_plot", "heading", "legend", "line_plot"]
+__all__ = ["Axis", "Series", "axis", "bar_plot", "box_plot", "heading", "label", "legend", "line_plot"]
 
 WIDTH = 460.0
 _MARGIN = 10.0
@@ -254,3 +265,171 @@ def bar_plot(
         sheet.text((left + right) / 2, bottom + 20, shorten(value_label, WIDTH - 2 * _MARGIN), "mu", "middle")
     spoken = ", ".join(f"{name} {n}" for name, n in zip(names, numbers, strict=True))
     return sheet.finish(title, description or f"{value_label or 'Bars'}: {spoken}")
+
+
+# ---- axes
+
+
+@dataclass(frozen=True)
+class Axis:
+    """A range of numbers, where its ticks are, and the interval of the sheet it is drawn on."""
+
+    low: float
+    high: float
+    ticks: tuple[float, ...]
+    log: bool
+    begin: float
+    end: float
+
+    def place(self, value: float) -> float:
+        """Where a number lies on the sheet."""
+        if self.log:
+            share = math.log(value / self.low) / math.log(self.high / self.low)
+        else:
+            share = (value - self.low) / (self.high - self.low)
+        return self.begin + share * (self.end - self.begin)
+
+    def has(self, value: float) -> bool:
+        """Whether a number can be drawn at all."""
+        return math.isfinite(value) and (value > 0 or not self.log)
+
+
+def _step(span: float, wanted: int) -> float:
+    """The smallest of 1, 2, 5 times a power of ten that gives at most ``wanted`` steps."""
+    rough = span / wanted
+    power = 10.0 ** math.floor(math.log10(rough))
+    return next(m * power for m in (1.0, 2.0, 5.0, 10.0) if m * power >= rough * (1 - 1e-9))
+
+
+def _linear(low: float, high: float, wanted: int) -> tuple[float, ...]:
+    step = _step(high - low, wanted)
+    first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
+    decimals = max(0, -math.floor(math.log10(step)))
+    return tuple(round(k * step, decimals) for k in range(first, last + 1))
+
+
+def _logarithmic(low: float, high: float, wanted: int) -> tuple[float, ...]:
+    first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
+    for multiples in ((1.0, 2.0, 5.0), (1.0,)):
+        ticks = tuple(m * 10.0**e for e in range(first, last + 1) for m in multiples)
+        inside = tuple(t for t in ticks if low * (1 - 1e-9) <= t <= high * (1 + 1e-9))
+        if len(inside) <= wanted + 1:
+            return inside
+    every = math.ceil(len(inside) / wanted)
+    return inside[::every]
+
+
+def axis(
+    values: Sequence[float],
+    begin: float,
+    end: float,
+    *,
+    log: bool = False,
+    wanted: int = 5,
+    zero: bool = False,
+    tight: bool = False,
+) -> Axis:
+    """An axis for these numbers: with about ``wanted`` ticks, from zero if asked, and no wider than the
+    numbers if tight.
+
+    Numbers that cannot be drawn are ignored; there must be one that can.
+    """
+    usable = [float(v) for v in values if math.isfinite(v) and (v > 0 or not log)]
+    if not usable:
+        raise ValueError("there is no finite number to draw" + (" (a log axis needs positive ones)" if log else ""))
+    low, high = min(usable), max(usable)
+    if zero and not log:
+        low, high = min(low, 0.0), max(high, 0.0)
+    if zero and not log and low == high == 0:
+        high = 1.0
+    elif high - low <= 1e-12 * max(abs(low), abs(high)):
+        # One number alone: give it room on both sides.
+        low, high = (low / 1.5, high * 1.5) if log else (low - (abs(low) or 1) / 2, high + (abs(high) or 1) / 2)
+    if log and high / low >= 10:
+        ticks = _logarithmic(low, high, wanted)
+    else:
+        ticks = _linear(low, high, wanted)
+        if log:
+            ticks = tuple(t for t in ticks if t > 0)
+    if tight:
+        ticks = tuple(t for t in ticks if low <= t <= high) or ticks
+    if not tight or not (low <= ticks[0] and ticks[-1] <= high):
+        low, high = min(low, ticks[0]), max(high, ticks[-1])
+    return Axis(low, high, ticks, log, begin, end)
+
+
+def label(value: float) -> str:
+    """A number as people write it: ``0.25``, ``1,500``, ``20k``, ``3M``.
+
+    >>> [label(x) for x in (0.25, 3.0, 1500, 20000, 3e6)]
+    ['0.25', '3', '1,500', '20k', '3M']
+    """
+    for unit, name in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if abs(value) >= max(unit, 1e4):
+            return f"{value / unit:.4g}{name}"
+    if abs(value) >= 1000:
+        return f"{value:,.0f}"
+    return f"{value:.4g}"
+
+
+# ---- boxes
+
+
+_BOX_MARGIN, _BOX = 10.0, 15.0
+
+
+def box_plot(
+    names: Sequence[str],
+    groups: Mapping[str, Sequence[Sequence[float]]],
+    *,
+    title: str,
+    description: str = "",
+    value_label: str = "",
+) -> str:
+    """Horizontal boxes beside names; ``groups``: for each of some series, the numbers of each name."""
+    if not names or not groups or any(len(each) != len(names) for each in groups.values()):
+        raise ValueError("there must be numbers for each name, and at least one name")
+    values = [value for each in groups.values() for numbers in each for value in numbers]
+    sheet = Sheet(WIDTH, 0)
+    top = heading(sheet, title)
+    if len(groups) > 1:
+        top = legend(sheet, list(groups), top, markers=True)
+    left = _BOX_MARGIN + min(150.0, max(map(text_width, names))) + 8
+    x = axis(values, left, WIDTH - 2 * _BOX_MARGIN)
+    row = (_BOX + 3) * len(groups) + 8
+    bottom = top + 6 + row * len(names)
+    sheet.height = bottom + (42 if value_label else 24)
+    for tick in x.ticks:
+        sheet.line(x.place(tick), top, x.place(tick), bottom, "gr")
+        sheet.text(x.place(tick), bottom + 16, label(tick), "mu", "middle")
+    spoken = []
+    for i, name in enumerate(names):
+        begin = top + 6 + row * i
+        sheet.text(left - 8, begin + row / 2, shorten(name, 150), anchor="end")
+        for kind, (series, numbers) in enumerate(groups.items()):
+            if len(numbers[i]):
+                said = _box(sheet, x, numbers[i], begin + (_BOX + 3) * kind, kind)
+                spoken.append(f"{name}{f', {series}' if len(groups) > 1 else ''}: {said}")
+    if value_label:
+        sheet.text((left + WIDTH) / 2, bottom + 35, shorten(value_label, WIDTH - left), "mu", "middle")
+    return sheet.finish(title, description or f"{value_label or 'Boxes'}: {'; '.join(spoken)}")
+
+
+def _box(sheet: Sheet, x: Axis, numbers: Sequence[float], y: float, kind: int) -> str:
+    """Draw one box at a height; returns what it says."""
+    array, place = np.sort(np.asarray(numbers, np.float64)), x.place
+    lower, median, upper = np.quantile(array, [0.25, 0.5, 0.75]).tolist()
+    reach = 1.5 * (upper - lower)
+    inside = array[(array >= lower - reach) & (array <= upper + reach)]
+    middle, colour = y + _BOX / 2, kind % COLOURS
+    said = f"median {label(median)}, half of them from {label(lower)} to {label(upper)}"
+    for begin, end in ((inside[0], lower), (upper, inside[-1])):
+        sheet.line(place(begin), middle, place(end), middle, "wh")
+    for edge in (inside[0], inside[-1]):
+        sheet.line(place(edge), middle - 4, place(edge), middle + 4, "wh")
+    wide = max(place(upper) - place(lower), 1.0)
+    sheet.add("rect", x=place(lower), y=y, width=wide, height=_BOX, class_=f"f{colour}", opacity=0.75, tip=said)
+    sheet.line(place(median), y, place(median), y + _BOX, "wh")
+    for value in array[(array < inside[0]) | (array > inside[-1])].tolist():
+        sheet.add("circle", cx=place(value), cy=middle, r=2, class_=f"f{colour}", tip=label(value))
+    return said

@@ -2,6 +2,8 @@
 
 Colours are set by classes in a style element with a ``prefers-color-scheme`` rule, not by CSS variables, so
 that viewers which know little CSS still show the light version.
+
+A picture as a file: SVG as it was drawn, or PNG, by the suffix of the name.
 """
 
 from __future__ import annotations
@@ -12,11 +14,13 @@ import unicodedata
 from collections.abc import Sequence
 from typing import Any
 
+from corpuscle.errors import require
 from corpuscle.text.characters import clusters
+from corpuscle.text.files import AnyPath, write_atomically
 from corpuscle.text.html import escape
 from corpuscle.text.scripts import based, direction
 
-__all__ = ["COLOURS", "Sheet", "colour_of", "coloured", "fitting", "number", "shorten", "text_width"]
+__all__ = ["COLOURS", "Sheet", "colour_of", "coloured", "fitting", "number", "save_figure", "shorten", "text_width"]
 
 _LIGHT = ("#2563c9", "#c2500a", "#0f7a66", "#9a3391", "#856404", "#56606b")
 _DARK = ("#74aeff", "#ff9f60", "#4fcfb0", "#e391dc", "#dfc05a", "#adb6c0")
@@ -143,3 +147,21 @@ class Sheet:
             f'<title id="t{key}">{escape(title)}</title><desc id="d{key}">{escape(description)}</desc>'
             f"<style>{STYLE}</style>{body}</svg>"
         )
+
+
+# ---- files
+
+
+ZOOM = 2
+"""Pixels of a PNG for each unit of the drawing, so that it is sharp on good screens and in print."""
+
+
+def save_figure(svg: str, path: AnyPath) -> None:
+    """Write a picture; a name in ``.png`` needs the extra ``png``, ``-`` is stdout (as SVG)."""
+    if not str(path).lower().endswith(".png"):
+        with write_atomically(path, "w") as file:
+            file.write(svg + "\n")
+        return
+    draw = require("resvg_py", "png")
+    with write_atomically(path) as image:
+        image.write(bytes(draw.svg_to_bytes(svg_string=svg, background="white", zoom=ZOOM)))

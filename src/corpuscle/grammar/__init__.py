@@ -32,7 +32,7 @@ from typing import TYPE_CHECKING
 from corpuscle.lazy import contents
 
 if TYPE_CHECKING:
-    from corpuscle.grammar.base import Constituent, Parsed, TreebankGrammar
+    from corpuscle.grammar.base import Constituent, Parsed, Pcfg, TreebankGrammar
     from corpuscle.grammar.ccm import ConstituentContext
     from corpuscle.grammar.common import CommonGrammar, starts_from_groups, starts_from_tags
     from corpuscle.grammar.commonrules import (
@@ -45,15 +45,21 @@ if TYPE_CHECKING:
     )
     from corpuscle.grammar.features import Features, NodesSeen
     from corpuscle.grammar.heads import HeadTable, read_heads, to_dependencies
-    from corpuscle.grammar.induction import BRANCHINGS, BracketInducer, Brackets, branching, trees_of
+    from corpuscle.grammar.induction import (
+        BRANCHINGS,
+        BracketInducer,
+        Brackets,
+        branching,
+        span_f1,
+        span_table,
+        trees_of,
+    )
     from corpuscle.grammar.latent import EmGrammar
-    from corpuscle.grammar.pcfg import Pcfg
     from corpuscle.grammar.preparation import sequence_trees
-    from corpuscle.grammar.scores import span_f1, span_table
     from corpuscle.grammar.sentences import Sentences, bank_of_trees, gold_spans, heuristic_tops, oracle_tops
     from corpuscle.grammar.spectral import SpectralGrammar
     from corpuscle.grammar.tagsets import TagMap, read_tag_map
     from corpuscle.grammar.treemetric import TreeMetric, class_vectors
-    from corpuscle.grammar.warming import warm
+    from corpuscle.grammar.verbs import warm
 
 __all__, __getattr__, __dir__ = contents(__name__, __file__)

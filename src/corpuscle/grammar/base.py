@@ -1,4 +1,5 @@
-"""What all grammars of a treebank can do: parse, say how likely trees and sentences are, and how sure they are."""
+"""What all grammars of a treebank can do: parse, say how likely trees and sentences are, and how sure they are; and the
+plainest of them, the treebank PCFG."""
 
 from __future__ import annotations
 
@@ -6,14 +7,16 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from itertools import count
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from corpuscle.engine.dp.cky import cell_numbers
 from corpuscle.errors import SettingError
 from corpuscle.grammar.kernels.trees import TreeData, inside_trees
+from corpuscle.grammar.kernels.vectors import Latent, pairs_for
 from corpuscle.grammar.parsing import (
+    Directions,
     Serving,
     decode,
     flat,
@@ -24,9 +27,9 @@ from corpuscle.grammar.parsing import (
     word_vectors,
 )
 from corpuscle.grammar.preparation import Symbols, prepare, restore, trees_from
-from corpuscle.grammar.settings import TreebankSettings
-from corpuscle.grammar.tables import Counted, Tables, count_trees, number_nodes
-from corpuscle.model import Container, Model
+from corpuscle.grammar.settings import PcfgSettings, TreebankSettings
+from corpuscle.grammar.tables import TABLES, Counted, Tables, check_tables, count_trees, number_nodes
+from corpuscle.model import TRAINING_ITEMS, Container, Kind, Model
 from corpuscle.random import purpose_id, stream
 from corpuscle.scale import chunks_of
 from corpuscle.settings import learned
@@ -35,7 +38,7 @@ from corpuscle.text.corpus import Corpus
 from corpuscle.text.overlap import item_hashes
 from corpuscle.text.trees import Trees
 
-__all__ = ["Constituent", "Parsed", "TreebankGrammar"]
+__all__ = ["Constituent", "Parsed", "Pcfg", "TreebankGrammar"]
 
 _WORK = 20_000
 """Chunks of sentences have about so many cells times words."""
@@ -68,7 +71,8 @@ class _Found(NamedTuple):
 
 
 class TreebankGrammar(TreebankSettings, Model):
-    """A grammar: ``fit(trees)``, ``parse``, ``probability``, ``marginals``.
+    """What all grammars do that learn from trees; a grammar is this and a class of settings: ``fit(trees)``,
+    ``parse``, ``probability``, ``marginals``.
 
     Learned: ``tables_``, what is counted.
     """
@@ -145,7 +149,6 @@ class TreebankGrammar(TreebankSettings, Model):
         return self._lists(corpus, self.spread(partial(_draw, draws=draws, seed=seed), jobs))
 
     def _lists(self, corpus: Corpus, found: Iterable[list[list[_Found]]]) -> list[Parsed]:
-        """Several trees of each sentence."""
         results = []
         for i, trees in enumerate(each for chunk in found for each in chunk):
             repeated = corpus.select(np.full(len(trees), i, np.int64))
@@ -173,7 +176,6 @@ class TreebankGrammar(TreebankSettings, Model):
             yield jobs
 
     def _one(self, entries: np.ndarray, bases: np.ndarray | None) -> _Found:
-        """The tree of a sentence."""
         if len(entries) == 0:
             return _Found(np.empty((0, 3), np.int32), np.empty(0), 0.0, False)
         serving, mix = self.serving, self._mix
@@ -190,7 +192,6 @@ class TreebankGrammar(TreebankSettings, Model):
         return _Found(nodes, sure, shares.logp, False)
 
     def _several(self, entries: np.ndarray, bases: np.ndarray | None, k: int) -> list[_Found]:
-        """The k best trees of a sentence."""
         one = self._one(entries, bases)
         if len(entries) == 0 or one.failed:
             return [one]
@@ -200,7 +201,6 @@ class TreebankGrammar(TreebankSettings, Model):
         return sorted(found, key=lambda each: -each.logp)
 
     def _drawn(self, entries: np.ndarray, bases: np.ndarray | None, draws: int, random: np.ndarray) -> list[_Found]:
-        """Trees of a sentence by chance."""
         if not 0 < len(entries) <= self.max_length:
             return [self._one(entries, bases)]
         shares = look_at(self.serving, entries, bases, self.prune_below, False)
@@ -278,7 +278,14 @@ class TreebankGrammar(TreebankSettings, Model):
     def _real(self) -> np.ndarray:
         return np.array([not name.startswith("@") for name in self.tables_.symbols.names], bool)
 
-    def _restore_tables(self, loaded: Container) -> None:
+    def _arrays(self) -> dict[str, np.ndarray]:
+        return {**super()._arrays(), **self.tables_.arrays()}
+
+    def _extra(self) -> dict[str, Any]:
+        return {**super()._extra(), **self.tables_.extra()}
+
+    def _restore(self, loaded: Container) -> None:
+        super()._restore(loaded)
         self.tables_ = Tables.from_arrays(loaded.arrays, loaded.extra["phrases"], self.chain_weight, self.look_weight)
 
 
@@ -315,3 +322,29 @@ def _parse(jobs: list[tuple[np.ndarray, Any]], model: TreebankGrammar, what: Any
     if isinstance(what, float):
         return [model._constituents(*job, what) for job in jobs]
     return [model._several(*job, what) for job in jobs]
+
+
+class Pcfg(PcfgSettings, TreebankGrammar):
+    """A treebank PCFG: relative frequencies of rules, roots and words. Learned: ``tables_``, its counts.
+
+    With ``horizontal`` and ``vertical`` Markovisation a symbol remembers siblings and ancestors (Johnson, "PCFG models
+    of linguistic tree representations", 1998; Klein and Manning, "Accurate unlexicalized parsing", 2003).
+    """
+
+    KIND: ClassVar[Kind] = Kind("grammar.pcfg", 1, {**TRAINING_ITEMS, **TABLES}, check=check_tables)
+
+    def fit(self, trees: Trees, dev: Trees | None = None) -> Pcfg:
+        """Count a treebank."""
+        if dev is not None:
+            raise SettingError("a PCFG has nothing that --dev could choose")
+        self._count(trees)
+        return self
+
+    def _serving(self) -> Serving:
+        tables = self.tables_
+        n, most = len(tables.symbols.names), 1
+        latent = Latent(
+            np.ones(n, np.int64), np.arange(len(tables.counts)), tables.rules.weights, pairs_for(tables.rules, n), most
+        )
+        ones = Directions(np.ones((tables.lexicon.counts.nnz, most)), np.ones((len(tables.symbols.base), most)))
+        return Serving(tables, latent, tables.root[:, None].copy(), ones, self._real())

@@ -26,11 +26,11 @@ import numpy as np
 
 from corpuscle.engine.dp.cky import cell_numbers, cells_of
 from corpuscle.grammar.induction import INDUCED, BracketInducer, Brackets, check_induced
-from corpuscle.grammar.kernels.contexts import keys_of_spans
 from corpuscle.grammar.kernels.spans import (
     BRACKETS,
     WEIGHTS,
     best_bracketings,
+    keys_of_spans,
     mark_brackets,
     posteriors,
     random_bracketing,
@@ -40,17 +40,17 @@ from corpuscle.grammar.sentences import Sentences
 from corpuscle.grammar.settings import CcmSettings
 from corpuscle.grammar.symbols import WordSymbols
 from corpuscle.grammar.tagsets import TagMap
+from corpuscle.hashing import find
 from corpuscle.learning import Checkpoint, partial
-from corpuscle.model import Array, Container, Kind
+from corpuscle.model import Array, Arrays, Container, Kind
 from corpuscle.random import purpose_id, stream
 from corpuscle.scale import Chunks, chunks_of, workers
 from corpuscle.settings import learned
 from corpuscle.text.corpus import starts_of
-from corpuscle.text.hashes import find
 from corpuscle.text.layers import aligned_signature
 from corpuscle.text.treebank import Treebank
 from corpuscle.text.trees import Trees
-from corpuscle.words import WordSources
+from corpuscle.words import WordFeatures
 
 __all__ = ["ConstituentContext"]
 
@@ -196,6 +196,7 @@ class ConstituentContext(CcmSettings, BracketInducer):
         {**INDUCED, **_COUNTS, "history": Array("float64", ("iterations",), finite=True)},
         check=check_induced,
     )
+    SAVED: ClassVar = {**BracketInducer.SAVED, "history_": Arrays("history")}
 
     keys_: list[np.ndarray] = learned()
     counts_: list[np.ndarray] = learned()
@@ -210,7 +211,7 @@ class ConstituentContext(CcmSettings, BracketInducer):
         self,
         bank: Treebank,
         *,
-        sources: WordSources | None = None,
+        sources: WordFeatures | None = None,
         tag_map: TagMap | None = None,
         checkpoint: Checkpoint | None = None,
     ) -> Self:
@@ -291,16 +292,15 @@ class ConstituentContext(CcmSettings, BracketInducer):
         return Brackets(parts[0].reshape(-1, 2).astype(np.int32), np.zeros(0), parts[1])
 
     def _arrays(self) -> dict[str, np.ndarray]:
-        found = self._induced_arrays() | {"history": self.history_}
+        found = dict(super()._arrays())
         for part, keys, counts in zip(_PARTS, self.keys_, self.counts_, strict=True):
             found |= {f"{part}/keys": keys, f"{part}/counts": counts}
         return found
 
     def _restore(self, loaded: Container) -> None:
-        self._restore_induced(loaded)
+        super()._restore(loaded)
         self.keys_ = [loaded.arrays[f"{part}/keys"] for part in _PARTS]
         self.counts_ = [loaded.arrays[f"{part}/counts"] for part in _PARTS]
-        self.history_ = loaded.arrays["history"]
 
 
 def _bracketed(job: tuple[_Spans, _Scores, bool], model: ConstituentContext) -> tuple[np.ndarray, np.ndarray]:

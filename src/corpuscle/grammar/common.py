@@ -33,7 +33,7 @@ from corpuscle.grammar.variational import (
     expect,
 )
 from corpuscle.learning import Checkpoint, partial
-from corpuscle.model import TRAINING_ITEMS, Array, Container, Kind, Model, vocab_arrays
+from corpuscle.model import TRAINING_ITEMS, Array, Arrays, Container, Fact, Kind, Model, Record, vocab_arrays
 from corpuscle.random import purpose_id, stream
 from corpuscle.scale import Chunks, chunks_of, workers
 from corpuscle.settings import learned
@@ -231,6 +231,11 @@ class CommonGrammar(CommonSettings, Model):
     """
 
     KIND: ClassVar[Kind] = Kind("grammar.common", 1, _declared, check=_check)
+    SAVED: ClassVar = {
+        "languages_": Fact("languages", list),
+        "common_": Record(Common, "common/", copied=True),
+        "history_": Arrays("history"),
+    }
     needs_tags = False
 
     languages_: list[str] = learned()
@@ -383,26 +388,22 @@ class CommonGrammar(CommonSettings, Model):
 
     # ---- files
 
-    def _extra(self) -> dict[str, Any]:
-        return {"languages": self.languages_}
-
     def _arrays(self) -> dict[str, np.ndarray]:
         arrays = {
-            "common/emits": self.common_.emits, "common/pairs": self.common_.pairs,
+            **super()._arrays(),
             "emits": np.stack([each.emits for each in self.grammars_]),
             "pairs": np.stack([each.pairs for each in self.grammars_]),
-            "words": np.concatenate([each.words for each in self.grammars_], axis=1), "history": self.history_,
+            "words": np.concatenate([each.words for each in self.grammars_], axis=1),
         }  # fmt: skip
         for number, vocab in enumerate(self.vocabs_):
             arrays |= vocab.arrays(f"language/{number}/")
         return arrays
 
     def _restore(self, loaded: Container) -> None:
-        self.languages_ = list(loaded.extra["languages"])
+        super()._restore(loaded)
         self.vocabs_ = [Vocab.from_arrays(loaded.arrays, f"language/{i}/") for i in range(len(self.languages_))]
         sizes = [len(vocab) - FIRST + 1 for vocab in self.vocabs_]
-        self.common_, self.grammars_ = _restored(loaded.arrays, sizes)
-        self.history_ = loaded.arrays["history"]
+        self.grammars_ = _restored(loaded.arrays, sizes)[1]
 
 
 def _parse(

@@ -107,7 +107,6 @@ def _smoothed(sums: _Sums, estimator: Estimator) -> tuple[np.ndarray, np.ndarray
 
 
 def _tag_row(tag: int, broadcast: tuple[Words, Estimator, np.ndarray]) -> _Row:
-    """Distances from one tag to all tags."""
     words, estimator, _ = broadcast
     of_words = words.tags[words.symbols]
     sums = _sums(np.flatnonzero(of_words == tag), of_words, len(words.tags), words, estimator.distance)

@@ -3,23 +3,29 @@
 A model is learned from words with tags (or word classes), not from trees, and gives every sentence a binary bracketing:
 a hypothesis about how it is built. Trees have the label X everywhere. The trees that know nothing are always shown
 beside: branching to the right or left, balanced, random, and to the right within the two parts of the top bracket.
+
+How many brackets are right: these are sets of spans of two words or more, without punctuation; F1 = 2 hits / (found +
+gold), all sentences of at most so many words together. The whole sentence is a bracket in both; ``proper`` is without
+it, ``sentences`` the mean over sentences (published figures differ in this, and seldom say).
+
+Klein, "The unsupervised learning of natural language structure", 2005, section 2.2.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from corpuscle.errors import SettingError
 from corpuscle.grammar.base import Constituent, Parsed
 from corpuscle.grammar.kernels.spans import random_bracketing
-from corpuscle.grammar.sentences import Sentences
+from corpuscle.grammar.sentences import Sentences, gold_spans, heuristic_tops, oracle_tops
 from corpuscle.grammar.symbols import SYMBOL_ARRAYS, WordSymbols
 from corpuscle.grammar.tagsets import UNIVERSAL, TagMap
-from corpuscle.model import TRAINING_ITEMS, Container, Model
+from corpuscle.model import TRAINING_ITEMS, Container, Model, Record
 from corpuscle.random import purpose_id, stream
 from corpuscle.settings import learned
 from corpuscle.text.corpus import Corpus, starts_of
@@ -27,9 +33,12 @@ from corpuscle.text.layers import Layer
 from corpuscle.text.overlap import item_hashes
 from corpuscle.text.treebank import Treebank
 from corpuscle.text.trees import Trees
-from corpuscle.words import SOURCES, WordSources
+from corpuscle.words import SOURCES, WordFeatures
 
-__all__ = ["BRANCHINGS", "INDUCED", "BracketInducer", "Brackets", "branching", "check_induced", "trees_of"]
+__all__ = [
+    "BRANCHINGS", "INDUCED", "LIMITS", "BracketInducer", "Brackets", "branching", "check_induced", "span_f1",
+    "span_table", "trees_of",
+]  # fmt: skip
 
 BRANCHINGS = ("right", "left", "balanced", "random", "top-right")
 LABEL = "X"
@@ -129,14 +138,18 @@ def trees_of(sentences: Sentences, brackets: Brackets) -> tuple[Trees, np.ndarra
 
 
 class BracketInducer(Model):
-    """A model that gives sentences brackets: ``fit(bank)``, ``brackets(bank)``, ``annotate(bank)``.
+    """What all models do that give sentences brackets; one is this and a class of settings: ``fit(bank)``,
+    ``brackets(bank)``, ``annotate(bank)``.
 
     A class of it has the settings ``symbols``, ``strict``. Learned: ``symbols_``; ``known_``: classes of words, where
-    symbols have them; ``tag_map_``: how tags become universal ones.
+    symbols have them; ``tag_map_``: how tags become universal ones. ``TAKES_VECTORS``: ``fit`` takes those of words.
     """
 
+    TAKES_VECTORS: ClassVar[bool] = False
+    SAVED: ClassVar = {"symbols_": Record(WordSymbols), "known_": Record(WordFeatures)}
+
     symbols_: WordSymbols = learned()
-    known_: WordSources = WordSources.none()
+    known_: WordFeatures = WordFeatures.none()
     tag_map_: TagMap = TagMap.built_in()
 
     def sentences(self, bank: Treebank) -> Sentences:
@@ -194,11 +207,11 @@ class BracketInducer(Model):
         return trees_of(self.sentences(bank), self.brackets(bank, gold=gold))[0]
 
     def _chosen_sentences(
-        self, bank: Treebank, sources: WordSources | None, tag_map: TagMap | None, most: int
+        self, bank: Treebank, sources: WordFeatures | None, tag_map: TagMap | None, most: int
     ) -> Sentences:
         """The sentences to learn from, of two words to ``most``; classes and map of tags are kept."""
         self.tag_map_ = tag_map or TagMap.observed(bank)
-        self.known_ = sources or WordSources.none()
+        self.known_ = sources or WordFeatures.none()
         everything = Sentences.from_bank(bank, self.tag_map_, strict=self.settings["strict"])
         good = (everything.lengths >= 2) & (everything.lengths <= most)
         if not good.any():
@@ -207,18 +220,14 @@ class BracketInducer(Model):
         self.provenance_ = {"sentences": int(good.sum()), "left_out": int((~good).sum())}
         return everything.select(good)
 
-    def _induced_arrays(self) -> dict[str, np.ndarray]:
-        return {**self.symbols_.arrays(), **self.known_.arrays()}
-
     def _extra(self) -> dict[str, Any]:
+        own = dict(super()._extra())
         if self.tag_map_ is TagMap.built_in():
-            return {}
-        return {"tag_map": [[name, tag, finite] for name, tag, finite in self.tag_map_.patterns()]}
+            return own
+        return {**own, "tag_map": [[name, tag, finite] for name, tag, finite in self.tag_map_.patterns()]}
 
-    def _restore_induced(self, loaded: Container) -> None:
-        arrays = loaded.arrays
-        self.symbols_ = WordSymbols(*(arrays[name] for name in SYMBOL_ARRAYS))
-        self.known_ = WordSources.from_arrays(arrays)
+    def _restore(self, loaded: Container) -> None:
+        super()._restore(loaded)
         if "tag_map" in loaded.extra:
             self.tag_map_ = TagMap.from_patterns(tuple(row) for row in loaded.extra["tag_map"])
 
@@ -235,3 +244,42 @@ def check_induced(loaded: Container) -> None:
     )  # fmt: skip
     if not good:
         raise ValueError("its map of tags is none")
+
+# ---- how many brackets are right
+
+
+LIMITS = (10, 20, 40)
+
+
+def span_f1(gold: Sequence[np.ndarray], found: Sequence[np.ndarray], words: np.ndarray, limit: int) -> dict[str, float]:
+    """``f1``, ``proper``, ``sentences`` of spans (n_brackets, 2) of each sentence of 2 to ``limit`` words."""
+    rows = []
+    for right, guess, n in zip(gold, found, words.tolist(), strict=True):
+        if 2 <= n <= limit:
+            wanted, got = ({tuple(span) for span in spans.tolist()} for spans in (right, guess))
+            both, whole = len(wanted & got), ((0, n) in got, (0, n) in wanted)
+            rows.append((both, len(got), len(wanted), both - all(whole), len(got) - whole[0], len(wanted) - whole[1]))
+    if not rows:
+        return dict.fromkeys(("f1", "proper", "sentences"), float("nan"))
+    table = np.array(rows, np.float64)
+    sums, each = table.sum(axis=0), 2 * table[:, 0] / (table[:, 1] + table[:, 2])
+    proper = 2 * sums[3] / (sums[4] + sums[5]) if sums[4] + sums[5] else 1.0
+    return {"f1": float(2 * sums[0] / (sums[1] + sums[2])), "proper": float(proper), "sentences": float(each.mean())}
+
+
+def span_table(
+    sentences: Sentences, trees: Trees, others: Mapping[str, Brackets], limits: Iterable[int] = LIMITS, seed: int = 1
+) -> list[dict[str, Any]]:
+    """Rows of ``name``, ``limit``, ``sentences_counted`` and figures of ``span_f1``: branching of all kinds (with gold
+    top brackets, too: what a perfect choice of tops would give), then the ``others``."""
+    words, gold = sentences.lengths, gold_spans(trees, sentences.kept)
+    tops = heuristic_tops(sentences)
+    found = {kind: branching(kind, words, tops, seed) for kind in BRANCHINGS}
+    found["oracle-top-right"] = branching("top-right", words, oracle_tops(gold, words, tops), seed)
+    rows = []
+    for limit in limits:
+        counted = int(((words >= 2) & (words <= limit)).sum())
+        for name, brackets in {**found, **others}.items():
+            figures = span_f1(gold, brackets.lists(words), words, limit)
+            rows.append({"name": name, "limit": limit, "sentences_counted": counted, **figures})
+    return rows

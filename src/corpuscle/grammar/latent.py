@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from os import PathLike
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -21,18 +21,18 @@ from corpuscle.grammar.base import TreebankGrammar
 from corpuscle.grammar.kernels.trees import States, TreeData, expect
 from corpuscle.grammar.kernels.vectors import Latent, pairs_for
 from corpuscle.grammar.parsing import Directions, Serving
-from corpuscle.grammar.settings import EmSettings, LatentSettings
+from corpuscle.grammar.settings import EmSettings
 from corpuscle.grammar.tables import TABLES, Counted, Tables, check_tables
 from corpuscle.learning import Checkpoint, partial
 from corpuscle.measure.brackets import bracket_scores
-from corpuscle.model import ITEMS, Array, Container, Kind
+from corpuscle.model import ITEMS, Array, Kind, Record
 from corpuscle.random import Random
 from corpuscle.scale import Workers, chunks_of, workers
 from corpuscle.settings import learned
 from corpuscle.text.overlap import item_hashes
 from corpuscle.text.trees import Trees
 
-__all__ = ["STATES", "EmGrammar", "LatentGrammar", "StateLearner", "normalised", "serving_of"]
+__all__ = ["STATES", "EmGrammar", "StateLearner", "normalised", "ranks_of", "serving_of", "tune_mix"]
 
 _PSEUDO = 1e-3
 _NODES = 20_000
@@ -55,7 +55,6 @@ def zeros_like(states: States) -> States:
 
 
 def added(some: States, others: States) -> States:
-    """The sum of two counts."""
     return States(some.ranks, *(a + b for a, b in zip(some[1:], others[1:], strict=True)))
 
 
@@ -187,51 +186,47 @@ class StateLearner:
         return self._found
 
     def state(self) -> dict[str, np.ndarray]:
-        """The counts of the last iteration."""
         return {f"states/{name}": array for name, array in self.counts._asdict().items()} | {
             "logp": np.array([self._found])
         }
 
     def restore(self, arrays: Mapping[str, np.ndarray], sweep: int, number: int) -> None:
-        """Go on from these counts."""
         self.counts = States(*(np.array(arrays[f"states/{name}"]) for name in States._fields))
         self._found = float(arrays["logp"][0])
         if sweep > 0 and number == 0:
             self.states = normalised(self.counts, self.tables)
 
 
-class LatentGrammar(LatentSettings, TreebankGrammar):
-    """A grammar whose symbols have hidden states."""
+def ranks_of(model: Any) -> np.ndarray:
+    """How many states each symbol of a grammar has, int64 (n_symbols,): at most ``states``, and one for each
+    ``nodes_a_state`` nodes."""
+    return np.clip(model.tables_.by_symbol // model.nodes_a_state, 1, model.states).astype(np.int64)
 
-    def _ranks(self) -> np.ndarray:
-        """How many states each symbol has: at most ``states``, and one for each so many nodes."""
-        by_symbol = self.tables_.by_symbol
-        return np.clip(by_symbol // self.nodes_a_state, 1, self.states).astype(np.int64)
 
-    def _tune(self, dev: Trees | None) -> Self:
-        """Choose the weight of the PCFG by development trees, unless it was given."""
-        if dev is None or self.origins["mix"] == "given":
-            return self
-        words = dev.without_traces().words
-        self.tuning_items_ = item_hashes(words)
-        scores = []
-        for mix in _MIXES:
-            self.chosen_ = {**self.chosen_, "mix": mix}
-            scores.append(bracket_scores(dev, self.parse(words).trees, draws=1)["labelled_f1"])
-        self.chosen_ = {**self.chosen_, "mix": _MIXES[int(np.argmax(scores))]}
-        return self
+def tune_mix(model: TreebankGrammar, dev: Trees | None) -> None:
+    """Choose the weight of the PCFG in a grammar by development trees, unless it was given."""
+    if dev is None or model.origins["mix"] == "given":
+        return
+    words = dev.without_traces().words
+    model.tuning_items_ = item_hashes(words)
+    scores = []
+    for mix in _MIXES:
+        model.chosen_ = {**model.chosen_, "mix": mix}
+        scores.append(bracket_scores(dev, model.parse(words).trees, draws=1)["labelled_f1"])
+    model.chosen_ = {**model.chosen_, "mix": _MIXES[int(np.argmax(scores))]}
 
 
 PARTIAL = partial("grammar.em", lambda extra: {**STATES, "logp": Array("float64", (1,), finite=True)})
 
 
-class EmGrammar(EmSettings, LatentGrammar):
+class EmGrammar(EmSettings, TreebankGrammar):
     """A grammar whose hidden states are learned by expectation-maximisation.
 
     Learned: ``counts_``, the expected counts of states; ``history_``: log probabilities of the trees by iteration.
     """
 
     KIND: ClassVar[Kind] = Kind("grammar.em", 1, {**ITEMS, **TABLES, **STATES}, check=check_tables)
+    SAVED: ClassVar = {"counts_": Record(States, "states/", copied=True)}
 
     counts_: States = learned()
     history_: np.ndarray = learned()
@@ -248,7 +243,7 @@ class EmGrammar(EmSettings, LatentGrammar):
         with workers(self.workers, self.cluster) as pool:
             for start in range(self.starts):
                 learner = StateLearner(counted, self.tables_, self._start(start), pool)
-                sizes = {"symbols": len(self.tables_.symbols.names), "most": int(self._ranks().max()), "start": start}
+                sizes = {"symbols": len(self.tables_.symbols.names), "most": int(ranks_of(self).max()), "start": start}
                 sizes |= {"rules": len(self.tables_.counts), "pairs": self.tables_.lexicon.counts.nnz}
                 done = checkpoint.run(
                     learner, self.iterations, lasting=self.starts > 1, facts=sizes, title="iterations",
@@ -257,11 +252,12 @@ class EmGrammar(EmSettings, LatentGrammar):
         best = max(runs, key=lambda each: each[:2])
         self.counts_, self.history_ = best[2], best[3]
         self.provenance_ |= {"logp": best[0], "iterations": len(best[3])}
-        return self._tune(dev)
+        tune_mix(self, dev)
+        return self
 
     def _start(self, number: int) -> States:
         """Random states around relative frequencies."""
-        ranks, tables, random = self._ranks(), self.tables_, Random(self.seed, "grammar.em", number)
+        ranks, tables, random = ranks_of(self), self.tables_, Random(self.seed, "grammar.em", number)
         shape, most = _Shape.of(ranks, tables), int(ranks.max())
 
         def around(frequencies: np.ndarray) -> np.ndarray:
@@ -277,13 +273,3 @@ class EmGrammar(EmSettings, LatentGrammar):
 
     def _serving(self) -> Serving:
         return serving_of(self.counts_, self.tables_, self.smoothing, self._real())
-
-    def _arrays(self) -> dict[str, np.ndarray]:
-        return self.tables_.arrays() | {f"states/{name}": each for name, each in self.counts_._asdict().items()}
-
-    def _extra(self) -> dict[str, Any]:
-        return self.tables_.extra()
-
-    def _restore(self, loaded: Container) -> None:
-        self._restore_tables(loaded)
-        self.counts_ = States(*(np.array(loaded.arrays[f"states/{name}"]) for name in States._fields))

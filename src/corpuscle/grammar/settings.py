@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from corpuscle.settings import Parallel, Seeded, Settings, setting
 from corpuscle.text.settings import TextSettings
 
 __all__ = [
-    "CcmSettings", "CommonSettings", "EmSettings", "InductionSettings", "LatentSettings", "PcfgSettings",
-    "SpectralSettings", "TreeMetricSettings", "TreebankSettings",
+    "CcmSettings", "CommonSettings", "EmSettings", "PcfgSettings", "SpectralSettings", "TreeMetricSettings",
+    "TreebankSettings",
 ]  # fmt: skip
 
 INSIDE = ("left", "right", "rule", "rule-left", "rule-right", "head", "width", "word", "suffix")
@@ -46,17 +48,19 @@ class PcfgSettings(TreebankSettings, Parallel):
     """Settings of treebank PCFGs: relative frequencies of rules."""
 
 
-class LatentSettings(TreebankSettings, Seeded, Parallel):
-    """What grammars with hidden states share."""
+_STATES: Any = setting("Hidden states of a symbol at most.", default=8, low=1, high=64)
+_NODES_A_STATE: Any = setting("A symbol has a state for each of so many nodes.", default=10, low=1)
+_MIX: Any = setting("Weight of the PCFG when a tree is chosen.", default=0.1, low=0.0, high=1.0)
+_STRICT: Any = setting("A tag without a universal one, or one that is new, is an error.", default=False)
+"""What several methods have in common."""
 
-    states: int = setting("Hidden states of a symbol at most.", default=8, low=1, high=64)
-    nodes_a_state: int = setting("A symbol has a state for each of so many nodes.", default=10, low=1)
-    mix: float = setting("Weight of the PCFG when a tree is chosen.", default=0.1, low=0.0, high=1.0)
 
-
-class EmSettings(LatentSettings):
+class EmSettings(TreebankSettings, Seeded, Parallel):
     """Settings of grammars whose states are learned by expectation-maximisation."""
 
+    states: int = _STATES
+    nodes_a_state: int = _NODES_A_STATE
+    mix: float = _MIX
     iterations: int = setting("Iterations at most.", default=50, low=1, high=10_000)
     starts: int = setting("Random starts; the most likely one counts.", default=1, low=1, high=100)
     smoothing: float = setting(
@@ -64,9 +68,12 @@ class EmSettings(LatentSettings):
     )
 
 
-class SpectralSettings(LatentSettings):
+class SpectralSettings(TreebankSettings, Seeded, Parallel):
     """Settings of grammars whose states are learned from moments of features."""
 
+    states: int = _STATES
+    nodes_a_state: int = _NODES_A_STATE
+    mix: float = _MIX
     estimate: str = setting(
         "From moments, or states observed as clusters of what moments say.",
         default="moments",
@@ -86,15 +93,10 @@ class SpectralSettings(LatentSettings):
 SYMBOLS = ("universal", "fine", "classes", "universal-classes", "fine-classes")
 
 
-class InductionSettings(Seeded, Parallel):
-    """What inducers of brackets share."""
-
-    strict: bool = setting("A tag without a universal one, or one that is new, is an error.", default=False)
-
-
-class TreeMetricSettings(InductionSettings):
+class TreeMetricSettings(Seeded, Parallel):
     """Settings of brackets by additive distances."""
 
+    strict: bool = _STRICT
     symbols: str = setting(
         "What distances are between: universal or fine tags, word classes, or classes within tags.",
         default="universal",
@@ -124,9 +126,10 @@ class TreeMetricSettings(InductionSettings):
                           low=0.0)  # fmt: skip
 
 
-class CcmSettings(InductionSettings):
+class CcmSettings(Seeded, Parallel):
     """Settings of the constituent-context model."""
 
+    strict: bool = _STRICT
     symbols: str = setting("What strings are of: universal or fine tags, word classes, or both.", default="fine",
                            choices=SYMBOLS)  # fmt: skip
     max_length: int = setting("Learn from sentences of at most so many words.", default=10, low=2, high=100)

@@ -16,6 +16,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from corpuscle.errors import warn
+from corpuscle.grammar.base import TreebankGrammar
 from corpuscle.grammar.features import (
     Features,
     NodesSeen,
@@ -28,13 +29,13 @@ from corpuscle.grammar.features import (
 from corpuscle.grammar.heads import binary_heads, head_table
 from corpuscle.grammar.kernels.trees import States
 from corpuscle.grammar.kernels.vectors import Latent, pairs_for
-from corpuscle.grammar.latent import STATES, LatentGrammar, StateLearner, normalised, serving_of
+from corpuscle.grammar.latent import STATES, StateLearner, normalised, ranks_of, serving_of, tune_mix
 from corpuscle.grammar.moments import Moments, Operators, operators_of, project
 from corpuscle.grammar.parsing import Directions, Serving
 from corpuscle.grammar.settings import SpectralSettings
 from corpuscle.grammar.tables import TABLES, Counted, check_tables
 from corpuscle.learning import Checkpoint
-from corpuscle.model import ITEMS, Array, Container, Kind
+from corpuscle.model import ITEMS, Array, Arrays, Container, Kind, Record
 from corpuscle.scale import each, workers
 from corpuscle.settings import learned
 from corpuscle.text.trees import Trees
@@ -70,17 +71,23 @@ def _check(content: Container) -> None:
             raise ValueError("its operators do not fit its rules")
 
 
-class SpectralGrammar(SpectralSettings, LatentGrammar):
+class SpectralGrammar(SpectralSettings, TreebankGrammar):
     """A grammar whose hidden states are learned from moments of features.
 
-    Learned: ``ranks_`` and ``operators_``, or ``counts_`` of states with ``estimate`` cluster.
+    Learned: ``ranks_`` int64 (n_symbols,) and ``operators_``, an ``Operators``; or, with ``estimate`` cluster,
+    ``counts_``, the ``States``. What the other estimate would have learned is None.
     """
 
     KIND: ClassVar[Kind] = Kind("grammar.spectral", 1, _arrays_for, check=_check)
+    SAVED: ClassVar = {
+        "ranks_": Arrays("operators/ranks", copied=True),
+        "operators_": Record(Operators, "operators/", copied=True),
+        "counts_": Record(States, "states/", copied=True),
+    }
 
-    ranks_: np.ndarray = learned()
-    operators_: Operators = learned()
-    counts_: States = learned()
+    ranks_: Any = learned()
+    operators_: Any = learned()
+    counts_: Any = learned()
 
     def fit(
         self, trees: Trees, dev: Trees | None = None, *, inside: Features | None = None, outside: Features | None = None
@@ -89,6 +96,7 @@ class SpectralGrammar(SpectralSettings, LatentGrammar):
         that give features of one's own beside those of the settings; an outside one must see nothing of a node's own
         tree."""
         counted = self._count(trees)
+        self.ranks_ = self.operators_ = self.counts_ = None
         moments = self._moments(trees, counted, inside, outside)
         if self.estimate == "cluster":
             self._cluster(counted, moments)
@@ -98,12 +106,12 @@ class SpectralGrammar(SpectralSettings, LatentGrammar):
             top = float(np.abs(self.operators_.values).max(initial=0.0))
             if top > _LARGE:
                 warn(f"operators of up to {top:.3g}: a larger --rank-tolerance or --nodes-a-state would be safer")
-        return self._tune(dev)
+        tune_mix(self, dev)
+        return self
 
     def _moments(
         self, trees: Trees, counted: Counted, inside: Features | None = None, outside: Features | None = None
     ) -> Moments:
-        """The projected features of all nodes."""
         nodes, tables = counted.nodes, self.tables_
         heads = binary_heads(nodes, tables.symbols, head_table(trees))
         tags = nodes.words >= 0
@@ -128,13 +136,13 @@ class SpectralGrammar(SpectralSettings, LatentGrammar):
         phi = feature_matrix(nodes.symbols, own | more, (*self.inside, *more), self.min_count)
         psi = feature_matrix(nodes.symbols, around | others, (*self.outside, *others), self.min_count)
         return project(
-            nodes.symbols.astype(np.int64), phi, psi, self._ranks(), kappa=self.kappa, tolerance=self.rank_tolerance,
+            nodes.symbols.astype(np.int64), phi, psi, ranks_of(self), kappa=self.kappa, tolerance=self.rank_tolerance,
             seed=self.seed,
         )  # fmt: skip
 
     def _cluster(self, counted: Counted, moments: Moments) -> None:
         """States as clusters of nodes, then expectation-maximisation."""
-        nodes, tables, ranks = counted.nodes, self.tables_, self._ranks()
+        nodes, tables, ranks = counted.nodes, self.tables_, ranks_of(self)
         most, state = int(ranks.max()), np.zeros(len(nodes.symbols), np.int64)
         order = np.argsort(nodes.symbols, kind="stable")
         edges = np.searchsorted(nodes.symbols[order], np.arange(len(ranks) + 1))
@@ -179,19 +187,5 @@ class SpectralGrammar(SpectralSettings, LatentGrammar):
         latent = Latent(ranks, found.starts, found.values, pairs, most)
         return Serving(tables, latent, found.root, Directions(found.pairs, found.tags), real)
 
-    def _arrays(self) -> dict[str, np.ndarray]:
-        if self.estimate == "cluster":
-            return self.tables_.arrays() | {f"states/{name}": part for name, part in self.counts_._asdict().items()}
-        operators = {"ranks": self.ranks_, **self.operators_._asdict()}
-        return self.tables_.arrays() | {f"operators/{name}": part for name, part in operators.items()}
-
     def _extra(self) -> dict[str, Any]:
-        return self.tables_.extra() | {"estimate": self.estimate}
-
-    def _restore(self, loaded: Container) -> None:
-        self._restore_tables(loaded)
-        if loaded.extra["estimate"] == "cluster":
-            self.counts_ = States(*(np.array(loaded.arrays[f"states/{name}"]) for name in States._fields))
-            return
-        self.ranks_ = np.array(loaded.arrays["operators/ranks"])
-        self.operators_ = Operators(*(np.array(loaded.arrays[f"operators/{name}"]) for name in Operators._fields))
+        return {**super()._extra(), "estimate": self.estimate}

@@ -7,6 +7,7 @@ in training is the most frequent symbol with the same universal tag, or an error
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,9 +15,9 @@ import numpy as np
 from corpuscle.errors import SettingError
 from corpuscle.grammar.sentences import Sentences
 from corpuscle.grammar.tagsets import UNIVERSAL
+from corpuscle.hashing import find, hashes_of
 from corpuscle.model import Array
-from corpuscle.text.hashes import find, hashes_of
-from corpuscle.words import WordSources
+from corpuscle.words import WordFeatures
 
 __all__ = ["SYMBOL_ARRAYS", "WordSymbols"]
 
@@ -46,7 +47,7 @@ class WordSymbols:
         return len(self.keys)
 
     @classmethod
-    def learn(cls, sentences: Sentences, what: str, sources: WordSources, fewest: int = 1) -> WordSymbols:
+    def learn(cls, sentences: Sentences, what: str, sources: WordFeatures, fewest: int = 1) -> WordSymbols:
         """The symbols of the words (not the punctuation) of sentences; with a class only from ``fewest`` on."""
         tags, full = _keys(sentences, what, sources)
         tags, full, universal = (each[sentences.kept] for each in (tags, full, sentences.universal))
@@ -63,7 +64,7 @@ class WordSymbols:
             usual[tag] = np.bincount(numbers[universal == tag]).argmax()
         return cls(keys, above.astype(np.int64), usual)
 
-    def of(self, sentences: Sentences, what: str, sources: WordSources, strict: bool = False) -> np.ndarray:
+    def of(self, sentences: Sentences, what: str, sources: WordFeatures, strict: bool = False) -> np.ndarray:
         """The symbols of all words that are kept, int32."""
         tags, full = _keys(sentences, what, sources)
         tags, full, universal = (each[sentences.kept] for each in (tags, full, sentences.universal))
@@ -76,12 +77,17 @@ class WordSymbols:
             raise sentences.bank.error(reason, sentence)
         return np.where(found < 0, self.usual[universal], found).astype(np.int32)
 
-    def arrays(self) -> dict[str, np.ndarray]:
+    def arrays(self, prefix: str = "symbols/") -> dict[str, np.ndarray]:
         """As they go into a model file, see ``SYMBOL_ARRAYS``."""
-        return dict(zip(SYMBOL_ARRAYS, (self.keys, self.tags, self.usual), strict=True))
+        return {f"{prefix}keys": self.keys, f"{prefix}tags": self.tags, f"{prefix}usual": self.usual}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, np.ndarray], prefix: str = "symbols/") -> WordSymbols:
+        """As they stand in a model file."""
+        return cls(*(arrays[prefix + name] for name in ("keys", "tags", "usual")))
 
 
-def _keys(sentences: Sentences, what: str, sources: WordSources) -> tuple[np.ndarray, np.ndarray]:
+def _keys(sentences: Sentences, what: str, sources: WordFeatures) -> tuple[np.ndarray, np.ndarray]:
     """Of each token the hash of its tag, and of its tag and class: uint64 (n_tokens,). Without tags in the text, or
     where classes stand for them, the class is the tag."""
     bank, classes = sentences.bank, None

@@ -84,7 +84,6 @@ class TagMap:
         return cls.from_patterns(sorted(counts, key=lambda row: (counts[row], row)))  # the most frequent is the last
 
     def patterns(self) -> Iterator[tuple[str, str, bool]]:
-        """What it was made from."""
         yield from ((name, *target) for name, target in self.exact.items())
         yield from ((f"{name}*", *target) for name, target in self.prefixes.items())
 

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import math
 from itertools import pairwise
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
 
@@ -36,14 +36,14 @@ from corpuscle.grammar.sentences import Sentences, gold_spans, heuristic_tops, o
 from corpuscle.grammar.settings import TreeMetricSettings
 from corpuscle.grammar.symbols import SYMBOL_ARRAYS, WordSymbols
 from corpuscle.grammar.tagsets import TagMap
-from corpuscle.model import Array, Container, Kind
+from corpuscle.model import Array, Arrays, Container, Fact, Kind, Record
 from corpuscle.scale import chunks_of
 from corpuscle.settings import learned
 from corpuscle.text.corpus import Corpus, starts_of
 from corpuscle.text.treebank import Treebank
 from corpuscle.text.trees import Trees
 from corpuscle.text.vocab import FIRST, Vocab
-from corpuscle.words import OsccaVectors, WordClasses, WordSources
+from corpuscle.words import OsccaVectors, WordClasses, WordFeatures
 
 __all__ = ["TreeMetric", "class_vectors"]
 
@@ -82,6 +82,14 @@ class TreeMetric(TreeMetricSettings, BracketInducer):
         },
         check=lambda loaded: _check(loaded),
     )
+    SAVED: ClassVar = {
+        **BracketInducer.SAVED,
+        "distances_": Arrays("distances"),
+        "gaps_": Arrays("gaps"),
+        "gap_symbols_": Record(WordSymbols, "gap_symbols/"),
+        "gap_kind_": Fact("gap_kind"),
+    }
+    TAKES_VECTORS = True
 
     distances_: np.ndarray = learned()
     gaps_: np.ndarray = learned()
@@ -93,7 +101,7 @@ class TreeMetric(TreeMetricSettings, BracketInducer):
         bank: Treebank,
         *,
         vectors: tuple[Vocab, np.ndarray] | None = None,
-        sources: WordSources | None = None,
+        sources: WordFeatures | None = None,
         tag_map: TagMap | None = None,
     ) -> Self:
         """Learn from words with tags; ``vectors``: of words, a row for each of a vocabulary (default: learned from the
@@ -116,7 +124,6 @@ class TreeMetric(TreeMetricSettings, BracketInducer):
         return self
 
     def _own_vectors(self, corpus: Corpus) -> tuple[Vocab, np.ndarray]:
-        """Vectors from the text itself."""
         types = len(np.unique(corpus.tokens))
         dimensions = min(self.dimensions, max(2, types // 2))
         if dimensions < self.rank:
@@ -208,19 +215,6 @@ class TreeMetric(TreeMetricSettings, BracketInducer):
             roots[top if self.top_bracket != "free" else 1] = 0.0
         return roots
 
-    def _arrays(self) -> dict[str, np.ndarray]:
-        gaps = {name.replace("symbols", "gap_symbols"): array for name, array in self.gap_symbols_.arrays().items()}
-        return {**self._induced_arrays(), **gaps, "distances": self.distances_, "gaps": self.gaps_}
-
-    def _extra(self) -> dict[str, Any]:
-        return {**super()._extra(), "gap_kind": self.gap_kind_}
-
-    def _restore(self, loaded: Container) -> None:
-        self._restore_induced(loaded)
-        self.gap_kind_ = loaded.extra["gap_kind"]
-        self.gap_symbols_ = WordSymbols(*(loaded.arrays[name] for name in _GAPS))
-        self.distances_, self.gaps_ = loaded.arrays["distances"], loaded.arrays["gaps"]
-
 
 def _check(loaded: Container) -> None:
     check_induced(loaded)
@@ -234,7 +228,6 @@ Job = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, bool]
 
 
 def _find(job: Job, model: TreeMetric) -> Found:
-    """The trees of a chunk of sentences."""
     symbols, gaps, starts, tops, confidence = job
     lengths = np.diff(starts)
     rows = [model._roots(gaps[a:b], top) for a, b, top in zip(starts[:-1], starts[1:], tops.tolist(), strict=True)]

@@ -20,16 +20,23 @@ from corpuscle.lazy import contents
 if TYPE_CHECKING:
     from corpuscle.lm.arpa import read_arpa, write_arpa
     from corpuscle.lm.auto import AutoModel
-    from corpuscle.lm.base import Events, LanguageModel, SentenceScores, Surprisals, compare, compare_events
+    from corpuscle.lm.base import (
+        Events,
+        LanguageModel,
+        SentenceScores,
+        Surprisals,
+        compare,
+        compare_events,
+        find_markup,
+    )
     from corpuscle.lm.cache import CacheModel
     from corpuscle.lm.classes import ClassModel
     from corpuscle.lm.hmm import HmmModel
-    from corpuscle.lm.learner import find_markup
     from corpuscle.lm.loglinear import LogLinearModel
     from corpuscle.lm.mixture import Mixture
     from corpuscle.lm.ngram import NgramModel
     from corpuscle.lm.pitman_yor import HpyModel
     from corpuscle.lm.plre import PlreModel
-    from corpuscle.lm.warming import warm
+    from corpuscle.lm.verbs import warm
 
 __all__, __getattr__, __dir__ = contents(__name__, __file__)

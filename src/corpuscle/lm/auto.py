@@ -14,20 +14,19 @@ from typing import Any, ClassVar
 import numpy as np
 
 from corpuscle import model as container
-from corpuscle.errors import InputError, SettingError
+from corpuscle.errors import SettingError
 from corpuscle.lm.base import Events, LanguageModel
 from corpuscle.lm.cache import CacheModel
 from corpuscle.lm.classes import ClassModel
-from corpuscle.lm.learner import Learner
 from corpuscle.lm.mixture import Mixture, em_weights
 from corpuscle.lm.ngram import NgramModel
 from corpuscle.lm.pitman_yor import HpyModel
 from corpuscle.lm.plre import PlreModel
-from corpuscle.lm.settings import AutoSettings, WordSettings
+from corpuscle.lm.settings import AutoSettings
 from corpuscle.progress import clock
 from corpuscle.settings import learned
 from corpuscle.text.corpus import Corpus
-from corpuscle.text.settings import PreprocessingSettings
+from corpuscle.text.settings import TextSettings
 from corpuscle.words import ExchangeClasses
 
 __all__ = ["AutoModel"]
@@ -40,7 +39,7 @@ CLASSES, PASSES = 256, 5
 """Of the class n-gram."""
 
 
-class AutoModel(AutoSettings, Learner):
+class AutoModel(AutoSettings, LanguageModel):
     """A mixture of the models that pay, or the one that does.
 
     Learned: ``best_``, the model, which is what is saved; ``parts_``: what each candidate does for it.
@@ -48,6 +47,7 @@ class AutoModel(AutoSettings, Learner):
 
     KIND: ClassVar[container.Kind] = Mixture.KIND
     TUNES = True
+    by_document = True  # it may be, until it is known which models pay
     best_: LanguageModel = learned()
     parts_: dict[str, dict[str, float]] = learned()
 
@@ -57,12 +57,10 @@ class AutoModel(AutoSettings, Learner):
 
     @property
     def method_name(self) -> str:
-        """Its ``--method`` on the command line."""
         return "auto"
 
     def fit(self, corpus: Corpus, dev: Corpus | None = None) -> AutoModel:
         """Learn all candidates from a text, and choose on a development text."""
-        corpus = Corpus.checked(corpus, **self.reading)
         if dev is None:
             raise SettingError("method auto needs a development text to choose on")
         if self.boundary == "none":
@@ -83,8 +81,8 @@ class AutoModel(AutoSettings, Learner):
 
     def _candidates(self, corpus: Corpus, dev: Corpus) -> dict[str, Callable[[], LanguageModel]]:
         """Name -> what learns it."""
-        words = {name: getattr(self, name) for name in WordSettings.SETTINGS}
-        orders = {"order": self.order, **words}
+        orders = {name: getattr(self, name) for name in self.SETTINGS}
+        words = {name: value for name, value in orders.items() if name != "order"}
         found: dict[str, Callable[[], LanguageModel]] = {
             "mkn": lambda: NgramModel(**orders).fit(corpus, dev),
             "plre": lambda: PlreModel(**orders).fit(corpus, dev),
@@ -96,7 +94,7 @@ class AutoModel(AutoSettings, Learner):
         return found
 
     def _class_model(self, corpus: Corpus, orders: dict[str, Any]) -> ClassModel:
-        same = {name: getattr(self, name) for name in ("min_count", "workers", *PreprocessingSettings.SETTINGS)}
+        same = {name: getattr(self, name) for name in ("min_count", "workers", *TextSettings.SETTINGS)}
         classes = ExchangeClasses(classes=CLASSES, passes=PASSES, seed=self.seed, **same).fit(corpus)
         return ClassModel(classes.as_dict(), NgramModel(**{**orders, "min_count": 1})).fit(corpus)
 
@@ -105,7 +103,7 @@ class AutoModel(AutoSettings, Learner):
         logs = Mixture(list(models.values())).component_logs(dev)
         possible = np.isfinite(logs).any(0)
         if not possible.any():
-            raise InputError(None, None, "no model gives anything in the development text a probability")
+            raise dev.error("no model gives anything in the development text a probability")
         probabilities = np.exp(logs[:, possible])
         live = list(range(len(models)))
         whole = _likelihood(probabilities, live)
@@ -127,7 +125,6 @@ class AutoModel(AutoSettings, Learner):
         self.vocab_, self.by_document = self.best_.vocab_, self.best_.by_document
 
     def summary(self) -> dict[str, Any]:
-        """Figures of what was learned."""
         return {"order": self.order_, "parts": self.parts_}
 
     def as_ngram(self) -> NgramModel:

@@ -1,7 +1,13 @@
 """What every language model can do, whatever is inside: two primitives and the verbs that follow from them.
 
-A model gives the log probability of every event of a text (``events``) and the distribution of the next word
-(``distribution``). Perplexity, surprisal, suggestions and sampling are the same for all models and live here.
+A model gives the log probability of every event of a text (``_events``) and the distribution of the next word
+(``_distribution``). Both follow from an ``automaton_`` over a trie of n-grams where a model is laid out as one,
+whatever its probabilities come from; decoders can take such a model inside. Perplexity, surprisal, suggestions and
+sampling are the same for all models and live here.
+
+A model that is learned from text has a ``fit(corpus, ...)``, which begins with ``_take``. What ``lm train`` has to know
+of it is said by its class (``TUNES``, ``PARTIAL``, ``STARTS``, ``CLASSES``); what it has learned by ``summary``, and
+whether it has the form of an ARPA file by ``check_arpa`` and ``as_ngram``.
 """
 
 from __future__ import annotations
@@ -11,21 +17,25 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
+from os import PathLike
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from corpuscle.engine.ngrams import trie
 from corpuscle.engine.ngrams.counting import add_boundaries, count_ngrams
-from corpuscle.engine.ngrams.merging import merge_ngrams
-from corpuscle.engine.ngrams.trie import Ngrams
-from corpuscle.errors import SettingError
+from corpuscle.engine.ngrams.trie import Automaton, Ngrams
+from corpuscle.errors import InputError, SettingError
+from corpuscle.learning import Checkpoint
+from corpuscle.lm.kernels.merging import merge_ngrams
 from corpuscle.measure import Comparison, Result, compare_perplexity, perplexity
-from corpuscle.model import Model
+from corpuscle.model import Kind, Model
 from corpuscle.random import Random
 from corpuscle.scale import chunks_of, workers
 from corpuscle.settings import learned
 from corpuscle.text.corpus import Corpus
-from corpuscle.text.notebook import show_shaded
+from corpuscle.text.html import show_shaded
+from corpuscle.text.overlap import item_hashes
 from corpuscle.text.plain import read_strings
 from corpuscle.text.vocab import END, MARKUP, START, UNKNOWN, Vocab
 
@@ -38,7 +48,7 @@ _COUNTED = 1 << 20
 """About how many tokens a worker of a cluster counts at a time."""
 _ONE_STREAM = "a text without sentence boundaries is one stream, which is read here"
 
-__all__ = ["Events", "LanguageModel", "SentenceScores", "Surprisals", "compare", "compare_events"]
+__all__ = ["Events", "LanguageModel", "SentenceScores", "Surprisals", "compare", "compare_events", "find_markup"]
 
 
 class SentenceScores(NamedTuple):
@@ -107,6 +117,18 @@ def events_of(corpus: Corpus, tokens: np.ndarray) -> np.ndarray:
     return mask
 
 
+def find_markup(corpus: Corpus) -> tuple[int, str] | None:
+    """The first sentence (counted from 0) with a literal ``<s>`` or ``</s>``, and which of them it has."""
+    ids = corpus.vocab.encode((MARKUP[START], MARKUP[END]))
+    if (ids == UNKNOWN).all():
+        return None
+    where = np.flatnonzero(np.isin(corpus.tokens, ids[ids != UNKNOWN]))
+    if len(where) == 0:
+        return None
+    sentence = int(np.searchsorted(corpus.sentence_starts, where[0], side="right") - 1)
+    return sentence, corpus.vocab.word(int(corpus.tokens[where[0]]))
+
+
 def documents_of(corpus: Corpus) -> np.ndarray:
     """Where the documents of a text begin, int64 (n_documents + 1,) in sentences; a text without any has one for each
     stretch of sentences up to an empty one."""
@@ -156,17 +178,26 @@ def _joined(parts: Sequence[Events]) -> Events:
 class LanguageModel(Model, ABC):
     """A distribution over sentences of a vocabulary, one word after the other.
 
-    ``vocab_`` are the words that it knows, ``order_`` how many words it looks at (the predicted one included),
-    ``boundary`` how sentences begin and end (``"single"``, ``"pad"`` or ``"none"``). ``TUNES``: its ``fit`` takes a
-    development text; ``RESUMES``: its ``fit`` takes a checkpoint, and unfinished work can go on.
+    - ``vocab_``: the words that it knows; ``order_``: how many words it looks at, the predicted one included;
+    - ``boundary``: how sentences begin and end (``"single"``, ``"pad"`` or ``"none"``); ``min_count`` and
+      ``allow_markup``: settings of what is learned from text, see ``WordSettings``;
+    - ``TUNES``: its ``fit`` takes a development text; ``PARTIAL``: the kind of unfinished work, if its ``fit`` takes a
+      checkpoint; ``STARTS``: it can begin with another model; ``CLASSES``: it can model sequences of word classes
+      (``ClassModel``).
     """
 
     TUNES: ClassVar[bool] = False
-    RESUMES: ClassVar[bool] = False
+    PARTIAL: ClassVar[Kind | None] = None
+    STARTS: ClassVar[bool] = False
+    CLASSES: ClassVar[bool] = False
+    memory: int | None = None
+    """How much memory counting may take, where that can be limited."""
     by_document: bool = False
     """Whether its predictions depend on the document so far, beyond the sentence."""
 
     boundary: str = learned()
+    min_count: int = learned()
+    allow_markup: bool = learned()
     order_: int = learned()
     vocab_: Vocab = learned()
 
@@ -178,11 +209,15 @@ class LanguageModel(Model, ABC):
     @property
     def method_name(self) -> str:
         """Its ``--method`` on the command line."""
-        return getattr(self, "method", self.KIND.name.partition(".")[2])
+        return self.KIND.name.partition(".")[2]
 
     def summary(self) -> dict[str, Any]:
         """Figures of what was learned, beside the sizes of text and vocabulary."""
         return {"order": self.order_}
+
+    def _check_boundary(self) -> None:
+        if self.boundary == "none":
+            raise SettingError("a model without sentence boundaries has no ARPA form")
 
     def check_arpa(self) -> None:
         """Complain before anything is learned if the model will have no ARPA form."""
@@ -196,27 +231,51 @@ class LanguageModel(Model, ABC):
         """A back-off model that comes near to this one; itself, where that is exact."""
         return self.as_ngram()
 
-    @abstractmethod
-    def _events(self, corpus: Corpus) -> Events:
-        """The probability of every token and sentence end of a text in the words of the model."""
+    # ---- learning
 
-    @abstractmethod
-    def _distribution(self, context: list[str]) -> np.ndarray:
-        """P(next word | context) for every id of ``vocab_``: float64 (n_types,)."""
+    def checkpoint(self, corpus: Corpus, path: str | PathLike[str], resume: bool = False) -> Checkpoint:
+        """Where ``fit`` keeps unfinished work, if it takes a checkpoint, while it learns the model ``path`` from a
+        corpus."""
+        return Checkpoint(path, self.PARTIAL, self.settings, corpus.signature(), resume=resume)
 
-    def distribution(self, context: str | Sequence[str]) -> np.ndarray:
-        """P(next word | context) for every id of ``vocab_``: float64 (n_types,).
+    def _taken(self, corpus: Corpus) -> Corpus:
+        """Check a training text and remember which: the text with the counts of its words."""
+        if corpus.n_tokens == 0:
+            raise corpus.error("the training text is empty")
+        if not self.allow_markup and (found := find_markup(corpus)) is not None:
+            reason = f"a literal {found[1]} in a sentence; allow_markup (--allow-markup) accepts it as a word"
+            raise corpus.error(reason, found[0])
+        self.items_, self.tuning_items_ = item_hashes(corpus), np.empty(0, np.uint64)
+        self.chosen_ = {}
+        return corpus.counted()
 
-        The context, words or a string to be split, may begin with ``"<s>"``, the beginning of a sentence.
-        """
-        return self._distribution(self.words_of(context))
+    def _take(self, corpus: Corpus) -> Corpus:
+        """The same, and choose the words (``vocab_``): the text in these words."""
+        corpus = self._taken(corpus)
+        self.provenance_ = {"sentences": len(corpus), "words": corpus.n_tokens, "types_in_text": len(corpus.vocab) - 3}
+        self.vocab_ = corpus.vocab
+        if self.min_count > 1:
+            self.vocab_, mapping = corpus.vocab.cut(self.min_count)
+            corpus = corpus.map_tokens(mapping, self.vocab_)
+        return corpus
+
+    def _take_dev(self, dev: Corpus) -> Corpus:
+        """Check a development text, and remember that settings were chosen on it: the text in the model's words."""
+        if dev.n_tokens == 0:
+            raise dev.error("the development text is empty")
+        self.tuning_items_ = item_hashes(dev)
+        return dev.recode(self.vocab_)
+
+    @property
+    def _left(self) -> int:
+        """How many start symbols stand before a sentence."""
+        return {"single": 1, "pad": self.order_ - 1, "none": 0}[self.boundary]
 
     def _symbols(self, corpus: Corpus) -> np.ndarray:
         """A text as one stream with its boundary symbols, int32."""
         if self.boundary == "none":
             return corpus.tokens
-        left = 1 if self.boundary == "single" else self.order_ - 1
-        return add_boundaries(corpus.tokens, corpus.sentence_starts, left, START, END)
+        return add_boundaries(corpus.tokens, corpus.sentence_starts, self._left, START, END)
 
     @property
     def _count(self) -> Callable[..., Ngrams]:
@@ -247,12 +306,62 @@ class LanguageModel(Model, ABC):
         predictable[END] = self.boundary != "none"
         return predictable
 
+    # ---- reading
+
+    @property
+    def automaton_(self) -> Automaton:
+        """The model laid out for reading text, and for decoders (``engine.ngrams.trie.step``)."""
+        raise SettingError(f"a model of kind {self.KIND.name} is no automaton")
+
+    @property
+    def initial_state(self) -> int:
+        """The state of ``automaton_`` at the beginning of a sentence."""
+        return self._initial(self.automaton_)
+
+    def _initial(self, automaton: Automaton) -> int:
+        return int(trie.state_of(automaton, np.full(self._left, START, np.int32)))
+
+    def _state_after(self, context: list[str]) -> int:
+        ids = self.vocab_.encode(context)
+        if self._begins(context):
+            ids = np.concatenate([np.full(max(1, self._left), START, np.int32), ids[1:]])
+        return int(trie.state_of(self.automaton_, ids))
+
+    def _score(self, automaton: Automaton, corpus: Corpus) -> np.ndarray:
+        """Log probability of every event."""
+        if self.boundary == "none":
+            return trie.score_stream(automaton, corpus.tokens)
+        initial = self._initial(automaton)
+        return trie.score_sentences(automaton, corpus.tokens, corpus.sentence_starts, initial, END, self.threads)
+
+    def _scored(self, corpus: Corpus, scores: np.ndarray) -> Events:
+        """The events of a text in the words of the model with these log probabilities."""
+        if self.boundary == "none":
+            return Events(scores, corpus.tokens == UNKNOWN, corpus.sentence_starts)
+        starts = corpus.sentence_starts + np.arange(len(corpus) + 1)
+        return Events(scores, events_of(corpus, corpus.tokens == UNKNOWN), starts)
+
+    def _events(self, corpus: Corpus) -> Events:
+        """The probability of every token and sentence end of a text in the words of the model."""
+        return self._scored(corpus, self._score(self.automaton_, corpus))
+
+    def _distribution(self, context: list[str]) -> np.ndarray:
+        """P(next word | context) for every id of ``vocab_``: float64 (n_types,)."""
+        return trie.distribution(self.automaton_, self._state_after(context), len(self.vocab_))
+
     def _begins(self, context: Sequence[str]) -> bool:
         """Whether a context is the beginning of a sentence: a first ``"<s>"`` is no word, except where a model that
         has no boundaries knows such a word."""
         if list(context[:1]) != [MARKUP[START]]:
             return False
         return self.boundary != "none" or MARKUP[START] not in self.vocab_
+
+    def distribution(self, context: str | Sequence[str]) -> np.ndarray:
+        """P(next word | context) for every id of ``vocab_``: float64 (n_types,).
+
+        The context, words or a string to be split, may begin with ``"<s>"``, the beginning of a sentence.
+        """
+        return self._distribution(self.words_of(context))
 
     def events(self, corpus: Corpus) -> Events:
         """The probability of every token of a text and of every sentence end."""
@@ -261,12 +370,11 @@ class LanguageModel(Model, ABC):
 
     def stream(self, corpora: Iterable[Corpus]) -> Iterator[tuple[Corpus, Events]]:
         """Every text of a stream with its events; only a few of them are in memory at a time."""
+        texts = (Corpus.checked(corpus, **self.reading) for corpus in corpora)
         if self.boundary == "none":
             self.stays_here(_ONE_STREAM)
-            texts = (Corpus.checked(corpus, **self.reading) for corpus in corpora)
             yield from ((corpus, self._events(corpus.recode(self.vocab_))) for corpus in texts)
             return
-        texts = (Corpus.checked(corpus, **self.reading) for corpus in corpora)
         groups = ((corpus, _cut(corpus.recode(self.vocab_), self.by_document)) for corpus in texts)
         for corpus, parts in self.spread_groups(_events_of, groups):
             yield corpus, _joined(parts)
@@ -277,6 +385,8 @@ class LanguageModel(Model, ABC):
     def perplexity(self, corpus: Corpus, *, draws: int = 1000, seed: int = 1) -> Result:
         """Perplexity with a bootstrap interval over sentences, with and without unknown words."""
         scores = self.events(corpus).by_sentence()
+        if not scores.tokens.any():
+            raise corpus.error("the text is empty")
         return perplexity(
             scores.log_probability, scores.tokens, scores.oov, scores.known_log_probability, draws=draws, seed=seed,
             events="tokens" if self.boundary == "none" else "tokens and </s>",
@@ -348,6 +458,8 @@ def compare(a: LanguageModel, b: LanguageModel, corpus_a: Corpus, corpus_b: Corp
 
 def compare_events(a: Events, b: Events, *, seed: int = 1) -> Comparison:
     """The same for events that have been scored already."""
+    if not len(a.log_probability):
+        raise InputError(None, None, "the text is empty")
     if not np.array_equal(a.starts, b.starts):
         raise SettingError("the two models do not predict the same events: other units, boundaries or preprocessing")
     scores_a, scores_b = a.by_sentence(), b.by_sentence()

@@ -12,9 +12,8 @@ import numpy as np
 
 from corpuscle import model as container
 from corpuscle.compiled import frozen
-from corpuscle.lm.base import Events, documents_of, events_of
+from corpuscle.lm.base import Events, LanguageModel, documents_of, events_of
 from corpuscle.lm.kernels.cache import cache_distribution, score_documents
-from corpuscle.lm.learner import Learner
 from corpuscle.lm.settings import CacheSettings
 from corpuscle.text.corpus import Corpus
 from corpuscle.text.vocab import END, UNKNOWN, Vocab
@@ -22,7 +21,7 @@ from corpuscle.text.vocab import END, UNKNOWN, Vocab
 __all__ = ["CacheModel"]
 
 
-class CacheModel(CacheSettings, Learner):
+class CacheModel(CacheSettings, LanguageModel):
     """A cache of the document so far.
 
     Learned: ``vocab_``, ``base_`` float64 (n_types,): how common every word is, before a document has begun.
@@ -37,6 +36,8 @@ class CacheModel(CacheSettings, Learner):
             "base": container.Array("float64", ("types+3",), low=0.0, high=1.0 + 1e-9, finite=True),
         },
     )
+
+    SAVED: ClassVar = {"vocab_": container.Record(Vocab), "base_": container.Arrays("base")}
 
     by_document = True
 
@@ -75,12 +76,5 @@ class CacheModel(CacheSettings, Learner):
         cache_distribution(frozen(ids, np.int32), self._decay, self.strength, frozen(self.base_, np.float64), out)
         return out
 
-    def _arrays(self) -> dict[str, np.ndarray]:
-        return {**self.vocab_.arrays(), "base": self.base_}
-
-    def _restore(self, loaded: container.Container) -> None:
-        self.vocab_, self.base_ = Vocab.from_arrays(loaded.arrays), loaded.arrays["base"]
-
     def summary(self) -> dict[str, Any]:
-        """Figures of what was learned."""
         return {"order": self.order_, "half_life": self.half_life, "strength": self.strength}

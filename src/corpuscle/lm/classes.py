@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from corpuscle import model as container
-from corpuscle.errors import InputError, SettingError
+from corpuscle.errors import SettingError
 from corpuscle.lm.base import Events, LanguageModel
 from corpuscle.lm.ngram import NgramModel
 from corpuscle.text.corpus import Corpus
@@ -47,6 +47,12 @@ class ClassModel(LanguageModel):
         check=lambda loaded: _check(loaded),
     )
 
+    SAVED: ClassVar = {
+        "vocab_": container.Record(Vocab),
+        "class_of_": container.Arrays("class_of"),
+        "log_emission_": container.Arrays("log_emission"),
+    }
+
     TUNES = True
 
     def __init__(self, classes: Mapping[str, Any], ngram: NgramModel):
@@ -56,11 +62,10 @@ class ClassModel(LanguageModel):
             raise SettingError("a class n-gram knows the words that have a class: min_count is 1 for its n-grams")
         super().__init__(workers=ngram.workers, cluster=ngram.cluster)
         self.classes, self.ngram = classes, ngram
-        self.boundary, self.order_ = ngram.boundary, ngram.order_
+        self.boundary, self.allow_markup, self.order_ = ngram.boundary, ngram.allow_markup, ngram.order_
 
     @property
     def reading(self) -> dict[str, Any]:
-        """How its texts are read."""
         return self.ngram.reading
 
     @property
@@ -74,15 +79,12 @@ class ClassModel(LanguageModel):
 
     def fit(self, corpus: Corpus, dev: Corpus | None = None) -> ClassModel:
         """Learn from a text; a development text chooses order and discounts of the class sequence."""
-        corpus = Corpus.checked(corpus, **self.reading)
-        if corpus.n_tokens == 0:
-            raise InputError(None, None, "the training text is empty")
-        self.items_, self.tuning_items_ = item_hashes(corpus), np.empty(0, np.uint64)
+        corpus = self._taken(corpus)
         strings = corpus.vocab.strings
         has_class = np.array([False] * FIRST + [word in self.classes for word in strings[FIRST:]])
-        kept = np.flatnonzero(has_class & (np.bincount(corpus.tokens, minlength=len(strings)) > 0))
+        kept = np.flatnonzero(has_class & (corpus.vocab.counts > 0))
         if len(kept) == 0:
-            raise InputError(None, None, "no word of the training text has a class")
+            raise corpus.error("no word of the training text has a class")
         self.vocab_ = corpus.vocab.subset(kept)
         corpus = corpus.recode(self.vocab_)
         names = [self.classes[word] for word in self.vocab_.strings[FIRST:]]
@@ -99,7 +101,7 @@ class ClassModel(LanguageModel):
             self.tuning_items_ = item_hashes(dev)
             dev = dev.recode(self.vocab_).map_tokens(self.class_of_, class_vocab)
         self.ngram.fit(sequences, dev)
-        self.order_, self.provenance_ = self.ngram.order_, self.ngram.provenance_
+        self.order_, self.provenance_, self.chosen_ = self.ngram.order_, self.ngram.provenance_, self.ngram.chosen_
         return self
 
     def _events(self, corpus: Corpus) -> Events:
@@ -122,9 +124,6 @@ class ClassModel(LanguageModel):
         """The settings of the model of class sequences."""
         return self.ngram.described()
 
-    def _arrays(self) -> dict[str, np.ndarray]:
-        return {**self.vocab_.arrays(), "class_of": self.class_of_, "log_emission": self.log_emission_}
-
     def _components(self) -> dict[str, container.Part]:
         return {"ngram": self.ngram.part()}
 
@@ -135,10 +134,6 @@ class ClassModel(LanguageModel):
         words, strings = Vocab.from_arrays(loaded.arrays).strings[FIRST:], ngram.vocab_.strings
         numbers = loaded.arrays["class_of"][FIRST:].tolist()
         return cls({word: strings[number] for word, number in zip(words, numbers, strict=True)}, ngram)
-
-    def _restore(self, loaded: container.Container) -> None:
-        self.vocab_ = Vocab.from_arrays(loaded.arrays)
-        self.class_of_, self.log_emission_ = loaded.arrays["class_of"], loaded.arrays["log_emission"]
 
 
 def _check(loaded: container.Container) -> None:

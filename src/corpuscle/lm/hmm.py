@@ -18,7 +18,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import cached_property, partial
-from os import PathLike
 from typing import Any, ClassVar
 
 import numpy as np
@@ -30,21 +29,17 @@ from corpuscle.engine.ngrams.trie import Ngrams
 from corpuscle.errors import InputError, SettingError
 from corpuscle.learning import Checkpoint
 from corpuscle.lm import spectral
-from corpuscle.lm.base import Events
+from corpuscle.lm.base import Events, LanguageModel
 from corpuscle.lm.kernels.operators import FULL, HIDDEN, REDUCED, Operators, clipped_totals, trace
-from corpuscle.lm.learner import Learner
 from corpuscle.lm.settings import INFINITE, MOST_RESTARTS, HmmSettings
 from corpuscle.scale import Workers, workers
 from corpuscle.settings import learned
 from corpuscle.text.corpus import Corpus
 from corpuscle.text.vocab import END, START, UNKNOWN, Vocab
 from corpuscle.words.hmm_learning import STATE, Table, chain_learner, from_nothing
-from corpuscle.words.signatures import vocabulary_of
+from corpuscle.words.spelling import vocabulary_of
 
-__all__ = ["PARTIAL", "HmmModel"]
-
-PARTIAL = learning.partial("lm.hmm", *[STATE] * MOST_RESTARTS)
-"""An unfinished run; a stage is a start."""
+__all__ = ["HmmModel"]
 
 WINDOW = 3
 _FORMS = {"hkz": FULL, "reduced": REDUCED, "em": HIDDEN, "spectral-em": HIDDEN}
@@ -94,7 +89,7 @@ def _check(loaded: container.Container) -> None:
         raise ValueError("it has probabilities below zero")
 
 
-class HmmModel(HmmSettings, Learner):
+class HmmModel(HmmSettings, LanguageModel):
     """A hidden Markov model, or operators that stand for one.
 
     - ``operators_``: see ``kernels.operators``; ``symbols_`` int32 (len(vocab_),): the symbol of each word, ``within_``
@@ -104,9 +99,14 @@ class HmmModel(HmmSettings, Learner):
     """
 
     TUNES = True
-    RESUMES = True
+    PARTIAL = learning.partial("lm.hmm", *[STATE] * MOST_RESTARTS)
 
     KIND: ClassVar[container.Kind] = container.Kind("lm.hmm", 1, _ARRAYS, check=_check)
+    SAVED: ClassVar = {
+        "vocab_": container.Record(Vocab),
+        "operators_": container.Record(Operators, copied=True),
+        **{f"{name}_": container.Arrays(name) for name in ("symbols", "within", "unigram", "values", "history")},
+    }
 
     operators_: Operators = learned()
     symbols_: np.ndarray = learned()
@@ -125,10 +125,6 @@ class HmmModel(HmmSettings, Learner):
         return _FORMS[self.estimator]
 
     # ---- learning
-
-    def checkpoint(self, corpus: Corpus, path: str | PathLike[str], resume: bool = False) -> Checkpoint:
-        """Where ``fit`` keeps unfinished work while it learns the model ``path`` from a corpus."""
-        return Checkpoint(path, PARTIAL, self.settings, corpus.signature(), resume=resume)
 
     def fit(self, corpus: Corpus, dev: Corpus | None = None, *, checkpoint: Checkpoint | None = None) -> HmmModel:
         """Learn from a text; a development text chooses the share of unigrams; ``checkpoint`` keeps unfinished work."""
@@ -225,7 +221,8 @@ class HmmModel(HmmSettings, Learner):
     def _maximised(self, text: Corpus, start: Table | None, checkpoint: Checkpoint | None) -> Operators:
         """EM from a start, or from several random ones: the likeliest end."""
         checkpoint, best = checkpoint or Checkpoint(), -np.inf
-        occurs, sizes = self._occurring(text), (len(text.tokens), len(text), 1, self.states + 1)
+        occurs = np.bincount(text.tokens, minlength=len(text.vocab)) > 0
+        sizes = len(text.tokens), len(text), 1, self.states + 1
         operators: Operators | None = None
         with workers(self.workers, self.cluster) as pool:
             for number in range(self.restarts):
@@ -236,9 +233,6 @@ class HmmModel(HmmSettings, Learner):
                     operators, best, self.history_ = found, likelihood, history
         assert operators is not None
         return operators
-
-    def _occurring(self, text: Corpus) -> np.ndarray:
-        return np.bincount(text.tokens, minlength=len(text.vocab)) > 0
 
     def _run(self, text: Corpus, start: Table, pool: Workers, checkpoint: Checkpoint) -> tuple[Operators, np.ndarray]:
         em = chain_learner(text, start, self.passes, self.tolerance, pool)
@@ -284,7 +278,6 @@ class HmmModel(HmmSettings, Learner):
         return found
 
     def summary(self) -> dict[str, Any]:
-        """Figures of what was learned."""
         figures = {"order": INFINITE, "method": "hmm", "estimator": self.estimator, "states": self.states}
         known = {name: self.provenance_[name] for name in _REPORTED if name in self.provenance_}
         if len(self.history_):
@@ -362,7 +355,7 @@ class HmmModel(HmmSettings, Learner):
         """How often, a symbol of a text, a belief begins anew (``resets``), and a prediction of what then comes is
         below the least (``clipped``)."""
         events, resets, clipped = 0, 0, 0
-        for symbols, beliefs, count in self._beliefs(Corpus.checked(corpus).recode(self.vocab_)):
+        for symbols, beliefs, count in self._beliefs(corpus.recode(self.vocab_)):
             values = (self.operators_.outputs[symbols] * beliefs).sum(axis=1)
             events, resets, clipped = events + len(symbols), resets + count, clipped + int((values < self.least).sum())
         return {"resets": resets / max(1, events), "clipped": clipped / max(1, events)}
@@ -375,19 +368,3 @@ class HmmModel(HmmSettings, Learner):
         else:
             found = spectral.recover(self.operators_, self.seed)
         return found._replace(emission=found.emission[self.symbols_] * np.exp(self.within_)[:, None])
-
-    # ---- files
-
-    def _arrays(self) -> dict[str, np.ndarray]:
-        names = "symbols", "within", "unigram", "values", "history"
-        return {
-            **self.vocab_.arrays(), **self.operators_._asdict(),
-            **{name: getattr(self, f"{name}_") for name in names},
-        }  # fmt: skip
-
-    def _restore(self, loaded: container.Container) -> None:
-        arrays = loaded.arrays
-        self.vocab_ = Vocab.from_arrays(arrays)
-        for name in "symbols", "within", "unigram", "values", "history":
-            setattr(self, f"{name}_", arrays[name])
-        self.operators_ = Operators(*(np.array(arrays[name]) for name in Operators._fields))

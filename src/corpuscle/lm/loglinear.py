@@ -2,7 +2,7 @@
 
 Every context of a history adds a learned weight to the scores of the words that have followed it, and the penalty
 decides how long contexts may become: a tree penalty takes back whole subtrees of longer contexts at once (see
-``engine.optim.proximal``; loss and gradient: ``lm.kernels.loglinear``; how weights are found: ``lm.fitting``).
+``lm.kernels.proximal``; loss and gradient: ``lm.kernels.loglinear``; how weights are found: ``lm.loglinear_fitting``).
 
 Such a model is a back-off model, exactly. Let Z(s) be the normaliser of the longest context s of a history. A word that
 followed s has the score of that n-gram, any other the score that it has in the longest shorter context, so
@@ -21,7 +21,6 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 from hashlib import blake2b
 from itertools import pairwise
-from os import PathLike
 from typing import Any, ClassVar
 
 import numpy as np
@@ -30,24 +29,32 @@ from corpuscle import learning
 from corpuscle import model as container
 from corpuscle.compiled import frozen
 from corpuscle.engine.ngrams.smoothing import kept_rows
-from corpuscle.engine.ngrams.suffixes import collapsed, longest_matches, suffix_trie, with_all_words
 from corpuscle.engine.ngrams.trie import BackoffTables, Ngrams, frozen_ngrams, frozen_tables, look_up, suffixes_of
 from corpuscle.errors import InputError, SettingError, warn
 from corpuscle.learning import Checkpoint
-from corpuscle.lm.base import Events
-from corpuscle.lm.fitting import BLOCK, COLUMNS, STATE, Batches, Development, Fitting, Rules, Search
+from corpuscle.lm.base import Events, LanguageModel
 from corpuscle.lm.kernels.loglinear import score_rows
-from corpuscle.lm.learner import Learner
-from corpuscle.lm.ngram import NgramModel
-from corpuscle.lm.objective import Objective, Shape, may_collapse
-from corpuscle.lm.rows import ROWS, check_rows
-from corpuscle.lm.settings import AUTO, IMPORTED, LogLinearSettings
+from corpuscle.lm.kernels.suffixes import collapsed, longest_matches, suffix_trie, with_all_words
+from corpuscle.lm.loglinear_fitting import (
+    BLOCK,
+    COLUMNS,
+    STATE,
+    Batches,
+    Development,
+    Fitting,
+    Objective,
+    Rules,
+    Search,
+    Shape,
+    may_collapse,
+)
+from corpuscle.lm.ngram import ROWS, NgramModel, check_rows
+from corpuscle.lm.settings import AUTO, LogLinearSettings
 from corpuscle.settings import learned
 from corpuscle.text.corpus import Corpus
-from corpuscle.text.settings import ReadingSettings
 from corpuscle.text.vocab import END, START, Vocab
 
-__all__ = ["PARTIAL", "LogLinearModel"]
+__all__ = ["LogLinearModel"]
 
 DEFAULTS = {"l1": (0.7, 1.0), "l2": (0.25, 1.0), "tree-l2": (0.85, 1.1), "tree-linf": (0.85, 1.0)}
 """Strength and weight by depth of each penalty where none is given and there is nothing to choose on."""
@@ -56,11 +63,8 @@ _HIGHEST = 500.0
 _MOST_ENTRIES = 1 << 28
 _MOST_TRIALS = 100
 
-PARTIAL = learning.partial("lm.loglinear", STATE)
-"""An unfinished run."""
 
-
-class LogLinearModel(LogLinearSettings, Learner):
+class LogLinearModel(LogLinearSettings, LanguageModel):
     """A log-linear language model.
 
     Learned: ``vocab_``, ``added_`` float64 (rows,): what every n-gram adds to the score of its last word, over the trie
@@ -69,7 +73,8 @@ class LogLinearModel(LogLinearSettings, Learner):
     """
 
     TUNES = True
-    RESUMES = True
+    PARTIAL = learning.partial("lm.loglinear", STATE)
+    STARTS = True
     KIND: ClassVar[container.Kind] = container.Kind(
         "lm.loglinear",
         1,
@@ -83,6 +88,8 @@ class LogLinearModel(LogLinearSettings, Learner):
         check=lambda loaded: _check(loaded),
     )
 
+    SAVED: ClassVar = {"vocab_": container.Record(Vocab), "history_": container.Arrays("history")}
+
     ngrams_: Ngrams = learned()
     added_: np.ndarray = learned()
     history_: np.ndarray = learned()
@@ -90,10 +97,6 @@ class LogLinearModel(LogLinearSettings, Learner):
     def __post_init__(self) -> None:
         super().__post_init__()
         self.order_ = self.order
-
-    def checkpoint(self, corpus: Corpus, path: str | PathLike[str], resume: bool = False) -> Checkpoint:
-        """Where ``fit`` keeps unfinished work while it learns the model ``path`` from a corpus."""
-        return Checkpoint(path, PARTIAL, self.settings, corpus.signature(), resume=resume)
 
     def fit(
         self, corpus: Corpus, dev: Corpus | None = None, *, checkpoint: Checkpoint | None = None,
@@ -240,12 +243,10 @@ class LogLinearModel(LogLinearSettings, Learner):
 
     @cached_property
     def _ngram_model(self) -> NgramModel:
-        settings = {name: getattr(self, name) for name in ("boundary", "workers", *ReadingSettings.SETTINGS)}
-        return NgramModel.from_tables(self.tables(), self.vocab_, method=IMPORTED, **settings)
+        return NgramModel.imitating(self, self.tables())
 
     def check_arpa(self) -> None:
-        if self.boundary == "none":
-            raise SettingError("a model without sentence boundaries has no ARPA form")
+        self._check_boundary()
 
     def as_ngram(self) -> NgramModel:
         """The model as a back-off model, which is exact."""
@@ -290,12 +291,11 @@ class LogLinearModel(LogLinearSettings, Learner):
 
     def _arrays(self) -> dict[str, np.ndarray]:
         ngrams = {name: getattr(self.ngrams_, name) for name in ("levels", "words", "first_child")}
-        return {**self.vocab_.arrays(), **ngrams, "added": self.added_, "history": self.history_}
+        return {**super()._arrays(), **ngrams, "added": self.added_}
 
     def _restore(self, loaded: container.Container) -> None:
-        arrays = loaded.arrays
-        self.vocab_, self.history_ = Vocab.from_arrays(arrays), arrays["history"]
-        self._set(*(arrays[name] for name in ("levels", "words", "first_child", "added")))
+        super()._restore(loaded)
+        self._set(*(loaded.arrays[name] for name in ("levels", "words", "first_child", "added")))
 
 
 def _check(loaded: container.Container) -> None:

@@ -16,7 +16,7 @@ import numpy as np
 
 from corpuscle import model as container
 from corpuscle.catalogue import TASKS, find
-from corpuscle.errors import InputError, SettingError
+from corpuscle.errors import SettingError
 from corpuscle.lm.base import Events, LanguageModel, events_of
 from corpuscle.text.corpus import Corpus
 from corpuscle.text.overlap import item_hashes
@@ -31,16 +31,6 @@ _MAX_MODELS = 100
 def _components() -> dict[str, Any]:
     """Kind -> class of what a mixture is made of: every language model but itself."""
     return {kind: find(home) for kind, home in TASKS["lm"].kinds.items() if kind != Mixture.KIND.name}
-
-
-def _union(models: Sequence[LanguageModel]) -> Vocab:
-    """The words of all models, those of the first one first."""
-    words = dict.fromkeys(word for model in models for word in model.vocab_.strings[FIRST:])
-    return Vocab.from_words(words)
-
-
-def _kinds() -> tuple[container.Kind, ...]:
-    return tuple(model.KIND for model in _components().values())
 
 
 def em_weights(probabilities: np.ndarray, passes: int = 1000, tolerance: float = 1e-8) -> np.ndarray:
@@ -64,9 +54,13 @@ class Mixture(LanguageModel):
         "lm.mixture",
         1,
         {"weights": container.Array("float64", ("models",), low=0.0, high=1.0 + 1e-9, finite=True)} | container.ITEMS,
-        components=lambda extra: dict.fromkeys(map(str, range(_size(extra))), _kinds()),
+        components=lambda extra: dict.fromkeys(
+            map(str, range(_size(extra))), tuple(model.KIND for model in _components().values())
+        ),
         check=lambda loaded: _check(loaded),
     )
+
+    SAVED: ClassVar = {"weights_": container.Arrays("weights", copied=True)}
 
     def __init__(self, models: Sequence[LanguageModel], *, passes: int = 1000, tolerance: float = 1e-8):
         if not 2 <= len(models) <= _MAX_MODELS:
@@ -82,7 +76,7 @@ class Mixture(LanguageModel):
         self.order_ = max(model.order_ for model in models)
         self.boundary = first.boundary
         self.by_document = any(model.by_document for model in models)
-        self.vocab_ = _union(models)
+        self.vocab_ = Vocab.from_words(dict.fromkeys(word for model in models for word in model.vocab_.strings[FIRST:]))
         self.weights_ = np.full(len(models), 1.0 / len(models))
         self.items_ = np.unique(np.concatenate([model.items_ for model in models]))
         self.tuning_items_ = np.unique(np.concatenate([model.tuning_items_ for model in models]))
@@ -93,18 +87,16 @@ class Mixture(LanguageModel):
 
     @property
     def reading(self) -> dict[str, Any]:
-        """How its texts are read."""
         return self.models[0].reading
 
     def fit(self, dev: Corpus) -> Mixture:
         """Find the weights under which a development text is most likely."""
-        dev = Corpus.checked(dev, **self.reading)
         if dev.n_tokens == 0:
-            raise InputError(None, None, "the development text is empty")
+            raise dev.error("the development text is empty")
         probabilities = np.exp(self.component_logs(dev))
         probabilities = probabilities[:, probabilities.sum(0) > 0]
         if probabilities.size == 0:
-            raise InputError(None, None, "no model gives anything in the development text a probability")
+            raise dev.error("no model gives anything in the development text a probability")
         items = [*(model.tuning_items_ for model in self.models), item_hashes(dev)]
         self.tuning_items_ = np.unique(np.concatenate(items))
         self.weights_ = em_weights(probabilities, self.passes, self.tolerance)
@@ -147,9 +139,6 @@ class Mixture(LanguageModel):
             total += weight * here
         return total
 
-    def _arrays(self) -> dict[str, np.ndarray]:
-        return {"weights": self.weights_}
-
     def _extra(self) -> dict[str, int]:
         return {"models": len(self.models)}
 
@@ -162,9 +151,6 @@ class Mixture(LanguageModel):
         classes = _components()
         parts = [loaded.component(str(i)) for i in range(loaded.extra["models"])]
         return cls([classes[part.kind].from_container(part) for part in parts])
-
-    def _restore(self, loaded: container.Container) -> None:
-        self.weights_ = np.array(loaded.arrays["weights"])
 
 
 def _size(extra: Any) -> int:

@@ -7,9 +7,11 @@ keeps them as float32, to seven digits, and no suffixes, which are found again w
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
+from itertools import pairwise
+from os import PathLike
 from typing import Any, ClassVar
 
 import numpy as np
@@ -17,26 +19,40 @@ import numpy as np
 from corpuscle import model as container
 from corpuscle.compiled import frozen
 from corpuscle.engine.ngrams import smoothing, trie
-from corpuscle.engine.ngrams.trie import Automaton, BackoffTables, Ngrams
-from corpuscle.engine.ngrams.walking import score_few
+from corpuscle.engine.ngrams.trie import Automaton, BackoffTables, Ngrams, children_rise
 from corpuscle.errors import InputError, SettingError, warn
-from corpuscle.lm.automata import AutomatonModel
-from corpuscle.lm.limits import counting_within
-from corpuscle.lm.rows import ROWS, check_rows
+from corpuscle.lm.base import Events, LanguageModel
+from corpuscle.lm.kernels.backoff_on_counts import score_few
+from corpuscle.lm.kernels.external_counting import count_spilled, counting_bytes, merging_bytes, overlapping
 from corpuscle.lm.settings import IMPORTED, NgramSettings
 from corpuscle.lm.tuning import given_discounts, interpolated_objective, tune
-from corpuscle.memory import trim
+from corpuscle.memory import pieces, release, resident, trim
+from corpuscle.scale import chunks_of
 from corpuscle.settings import Parallel, learned
 from corpuscle.text.corpus import Corpus
+from corpuscle.text.settings import ReadingSettings
 from corpuscle.text.vocab import END, START, UNKNOWN, Vocab
 
-__all__ = ["Method", "NgramModel"]
+__all__ = ["ROWS", "Method", "NgramModel", "check_rows"]
 
 AUTO_ORDERS = 6
 """Order ``auto`` tries this many."""
 _CONTRADICTORY = "the counts of this model contradict one another"
 FEW = 10_000
 """So many events are read straight from the counts before the model is laid out: by then that would have paid."""
+MARGIN = 48 << 20
+"""Of a limit to memory, for what is small: kernels that have not been used yet, blocks of files, the header of the
+model."""
+LEAST_SYMBOLS, MOST_CHUNKS = 1 << 18, 64
+"""A chunk of the text that is counted within such a limit is not shorter than this, and there are not
+more of them: a merge of very many would take long."""
+ROWS = {
+    "levels": container.Array("int64", ("levels",), low=0),
+    "words": container.Array("int32", ("rows",), low=0, high="types+3"),
+    "first_child": container.Array("int32", ("contexts+1",), low=0, rising=True),
+    "suffix": container.Array("int32", ("rows",), low=-1),
+}
+"""The arrays of a trie in a file, see ``engine.ngrams.trie.Ngrams``."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +73,7 @@ FAMILY = {
 }
 
 
-class NgramModel(NgramSettings, AutomatonModel):
+class NgramModel(NgramSettings, LanguageModel):
     """Absolute discounting and Kneser-Ney models: interpolated or back-off, plain or modified.
 
     Learned: ``vocab_``, ``ngrams_`` (counts; None if pruned or imported), ``discounts_`` (order, 4), ``tables_``.
@@ -80,6 +96,7 @@ class NgramModel(NgramSettings, AutomatonModel):
     )
 
     TUNES = True
+    CLASSES = True
     ngrams_: Ngrams | None = learned()
 
     def __post_init__(self) -> None:
@@ -87,6 +104,10 @@ class NgramModel(NgramSettings, AutomatonModel):
         self.order_ = self.order if isinstance(self.order, int) else 0
         self._tables: BackoffTables | None = None
         self._walked = 0
+
+    @property
+    def method_name(self) -> str:
+        return self.method
 
     def fit(self, corpus: Corpus, dev: Corpus | None = None, folder: str | None = None) -> NgramModel:
         """Learn from a text; with a development text choose the order (if ``auto``) and the discounts on it.
@@ -103,7 +124,7 @@ class NgramModel(NgramSettings, AutomatonModel):
         self._forget()
         corpus = self._take(corpus)
         self.order_ = AUTO_ORDERS if self.order == "auto" else int(self.order)
-        count = self._counting(corpus) if self.memory is None else counting_within(self, corpus, self.memory, folder)
+        count = self._counting(corpus) if self.memory is None else _counting_within(self, corpus, self.memory, folder)
         del corpus
         self.vocab_.forget_index()
         trim()
@@ -137,14 +158,12 @@ class NgramModel(NgramSettings, AutomatonModel):
         return dev
 
     def summary(self) -> dict[str, Any]:
-        """Figures of what was learned."""
         discounts = [[round(discount, 6) for discount in row[1:]] for row in self.discounts_.tolist()]
         return {"order": self.order_, "ngrams": self.sizes_, "discounts": discounts}
 
     def as_ngram(self) -> NgramModel:
         """The model itself, if it has sentence boundaries."""
-        if self.boundary == "none":
-            raise SettingError("a model without sentence boundaries has no ARPA form")
+        self._check_boundary()
         return self
 
     def at_order(self, order: int) -> NgramModel:
@@ -281,6 +300,12 @@ class NgramModel(NgramSettings, AutomatonModel):
         return np.diff(core.levels).tolist()
 
     @classmethod
+    def imitating(cls, model: LanguageModel, tables: BackoffTables) -> NgramModel:
+        """A back-off model of these probabilities that has the words of another model and reads texts as it does."""
+        settings = {name: getattr(model, name) for name in ("boundary", "workers", *ReadingSettings.SETTINGS)}
+        return cls.from_tables(tables, model.vocab_, method=IMPORTED, **settings)
+
+    @classmethod
     def from_tables(cls, tables: BackoffTables, vocab: Vocab, **settings: Any) -> NgramModel:
         """A model of given probabilities, such as an ARPA file has."""
         self = cls(order=tables.order, **settings)
@@ -309,6 +334,9 @@ class NgramModel(NgramSettings, AutomatonModel):
     def automaton_(self) -> Automaton:
         """The model laid out for reading text, and for decoders (``engine.ngrams.step``)."""
         return trie.automaton(self.tables_)
+
+    def _events(self, corpus: Corpus) -> Events:
+        return self._scored(corpus, self._scores(corpus))
 
     def _scores(self, corpus: Corpus) -> np.ndarray:
         """Log probability of every event: the first few read straight from the counts, where the method allows it;
@@ -354,10 +382,78 @@ class NgramModel(NgramSettings, AutomatonModel):
         self.vocab_, self.discounts_ = Vocab.from_arrays(arrays), arrays["discounts"]
         self.order_ = len(arrays["levels"]) - 1
         if "counts" in arrays:
-            self.ngrams_ = trie.frozen_ngrams(*(arrays[name] for name in Ngrams._fields))
+            self.ngrams_ = Ngrams.from_arrays(arrays)
         else:
             names = [name for name in BackoffTables._fields if name != "suffix"]
             self._set_tables(trie.linked_tables(*(arrays[name] for name in names)))
+
+
+def _counting_within(
+    model: NgramModel, corpus: Corpus, limit: int, folder: str | PathLike[str] | None
+) -> Callable[[], Ngrams]:
+    """What counts the n-grams of a text in the words of the model with at most ``limit`` bytes of memory, in chunks
+    that go to temporary files in ``folder`` if need be; ``SettingError`` if that is too little.
+
+    The limit is about the whole process: what it has when counting begins (the text, the vocabulary, the compiled
+    kernels), what a chunk takes while it is counted, and what merging takes. The result does not depend on it.
+    """
+    trim()
+    n_types, here = len(model.vocab_), resident() + MARGIN
+    n_symbols, longest = corpus.n_tokens, 2 * model.order_
+    if model.boundary != "none":
+        n_symbols += len(corpus) * (model._left + 1)
+        longest = int(corpus.lengths.max()) + model._left + 1
+    each, besides = counting_bytes(model.order_, n_types)
+    if here + besides + each * n_symbols <= limit:
+        return model._counting(corpus)
+    each_merged, besides_merged = merging_bytes(model.order_, n_types)
+    shortest = max(LEAST_SYMBOLS, -(-n_symbols // MOST_CHUNKS))
+    least = here + max(besides + each * (shortest + longest), besides_merged + each_merged * n_symbols)
+    if least > limit:
+        given, enough = limit / (1 << 20), -(-least // (1 << 20))
+        raise SettingError(f"{given:.0f}M of memory are too little to count this text; {enough}M would do")
+    streams = _streams(model, corpus, (limit - here - besides) // each - longest)
+    return partial(count_spilled, streams, partial(model._count, workers=model.threads), folder)
+
+
+def _streams(model: NgramModel, corpus: Corpus, size: int) -> Iterator[tuple[np.ndarray, int]]:
+    """Chunks of about so many symbols, as streams with their signs, see ``count_spilled``."""
+    if model.boundary == "none":
+        bounds = [*range(0, corpus.n_tokens - model.order_, size), corpus.n_tokens]
+        yield from overlapping(corpus.tokens, bounds, model.order_)
+        return
+    for first, last in pairwise(chunks_of(corpus.lengths + model._left + 1, size).tolist()):
+        yield model._symbols(corpus[first:last]), 1
+
+
+def check_rows(loaded: container.Container) -> None:
+    """Raise ``ValueError`` unless levels, children, suffixes and words make a trie: what kernels rely on beyond the
+    ranges of the arrays."""
+    arrays = loaded.arrays
+    levels, first_child, suffix = arrays["levels"], arrays["first_child"], arrays.get("suffix")
+    order = len(levels) - 1
+    if order < 1 or levels[0] != 0 or np.any(np.diff(levels) < 0) or levels[1] != len(arrays["vocab/counts"]):
+        raise ValueError("the levels of the n-gram trie do not fit")
+    if levels[-1] != len(arrays["words"]) or levels[-2] + 1 != len(first_child):
+        raise ValueError("the levels of the n-gram trie do not fit its rows")
+    words = arrays["words"]
+    if not np.array_equal(words[: levels[1]], np.arange(levels[1])):
+        raise ValueError("unigram rows must be the symbols themselves")
+    if suffix is not None and np.any(suffix[: levels[1]] != -1):
+        raise ValueError("a unigram has no suffix")
+    for m in range(1, order):
+        if first_child[levels[m - 1]] != levels[m]:
+            raise ValueError("the rows of an order must follow the contexts of the order below")
+        begin, end = int(levels[m]), int(levels[m + 1])
+        for piece in pieces(suffix[begin:end] if suffix is not None else np.empty(0)):
+            if piece.min() < 0 or piece.max() >= begin:
+                raise ValueError("a suffix must be a shorter n-gram")
+    if order > 1 and first_child[-1] != levels[-1]:
+        raise ValueError("the last context must end with the last row")
+    for ends in pieces(frozen(first_child, np.int32), overlap=1):
+        if not children_rise(frozen(words, np.int32), ends):
+            raise ValueError("the words after a context must rise")
+        release(words)
 
 
 def _check_loaded(loaded: container.Container) -> None:

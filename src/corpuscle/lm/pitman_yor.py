@@ -11,38 +11,27 @@ with a number the model is that of Teh (2006), and one sample of it is a back-of
 from __future__ import annotations
 
 from functools import cached_property
-from os import PathLike
 from typing import Any, ClassVar
 
 import numpy as np
 
 from corpuscle import learning
 from corpuscle import model as container
-from corpuscle.engine.ngrams.trie import BackoffTables, Ngrams, frozen_ngrams
+from corpuscle.engine.ngrams.trie import BackoffTables, Ngrams
 from corpuscle.engine.restaurants import contexts, gibbs
 from corpuscle.errors import SettingError
 from corpuscle.learning import Checkpoint
 from corpuscle.lm import sampling
-from corpuscle.lm.base import Events
-from corpuscle.lm.learner import Learner
-from corpuscle.lm.ngram import NgramModel
-from corpuscle.lm.rows import ROWS, check_rows
-from corpuscle.lm.settings import IMPORTED, INFINITE, HpySettings
+from corpuscle.lm.base import Events, LanguageModel
+from corpuscle.lm.ngram import ROWS, NgramModel, check_rows
+from corpuscle.lm.settings import INFINITE, HpySettings
 from corpuscle.settings import learned
 from corpuscle.text.corpus import Corpus
-from corpuscle.text.settings import ReadingSettings
 from corpuscle.text.vocab import START, UNKNOWN, Vocab
 
-__all__ = ["PARTIAL", "HpyModel"]
+__all__ = ["HpyModel"]
 
 _MOST_SAMPLES = 1000
-
-PARTIAL = learning.partial(
-    "lm.hpy",
-    sampling.state_arrays,
-    sample=lambda extra, number: sampling.sample_arrays(bool(extra["infinite"]), number),
-)
-"""An unfinished run."""
 
 
 def _arrays(extra: Any) -> dict[str, container.Array]:
@@ -57,7 +46,7 @@ def _arrays(extra: Any) -> dict[str, container.Array]:
     return arrays
 
 
-class HpyModel(HpySettings, Learner):
+class HpyModel(HpySettings, LanguageModel):
     """A hierarchical Pitman-Yor language model.
 
     ``workers`` are for reading text; sampling uses one.
@@ -66,10 +55,19 @@ class HpyModel(HpySettings, Learner):
     (sweeps + 1,): the log probability of text and seating after each sweep.
     """
 
-    RESUMES = True
+    PARTIAL = learning.partial(
+        "lm.hpy",
+        sampling.state_arrays,
+        sample=lambda extra, number: sampling.sample_arrays(bool(extra["infinite"]), number),
+    )
     samples_: list[dict[str, np.ndarray]] = learned()
 
     KIND: ClassVar[container.Kind] = container.Kind("lm.hpy", 1, _arrays, check=lambda loaded: _check(loaded))
+    SAVED: ClassVar = {
+        "vocab_": container.Record(Vocab),
+        "history_": container.Arrays("history"),
+        "samples_": container.Samples(),
+    }
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -80,10 +78,6 @@ class HpyModel(HpySettings, Learner):
     def infinite(self) -> bool:
         """Whether every word chooses its own order."""
         return self.order == INFINITE
-
-    def checkpoint(self, corpus: Corpus, path: str | PathLike[str], resume: bool = False) -> Checkpoint:
-        """Where ``fit`` keeps unfinished work while it learns the model ``path`` from a corpus."""
-        return Checkpoint(path, PARTIAL, self.settings, corpus.signature(), resume=resume)
 
     def fit(self, corpus: Corpus, *, checkpoint: Checkpoint | None = None) -> HpyModel:
         """Learn from a text; ``checkpoint`` keeps unfinished work."""
@@ -128,10 +122,7 @@ class HpyModel(HpySettings, Learner):
     @cached_property
     def _ngram_models(self) -> list[NgramModel]:
         """The models of ``sample_tables``."""
-        settings = {name: getattr(self, name) for name in ("boundary", "workers", *ReadingSettings.SETTINGS)}
-        return [
-            NgramModel.from_tables(tables, self.vocab_, method=IMPORTED, **settings) for tables in self.sample_tables()
-        ]
+        return [NgramModel.imitating(self, tables) for tables in self.sample_tables()]
 
     @cached_property
     def _predictors(self) -> list[contexts.Predictor]:
@@ -143,7 +134,6 @@ class HpyModel(HpySettings, Learner):
         ]
 
     def summary(self) -> dict[str, Any]:
-        """Figures of what was learned."""
         laws = {name: np.round(self.samples_[-1][name], 6).tolist() for name in ("discounts", "strengths")}
         run = {"order": self.order, "sweeps": self.sweeps, "samples": self.samples}
         return run | laws | {"log_likelihood": float(self.history_[-1])}
@@ -191,22 +181,15 @@ class HpyModel(HpySettings, Learner):
         return np.mean([contexts.distribution(predictor, ids, base) for predictor in self._predictors], axis=0)
 
     def _arrays(self) -> dict[str, np.ndarray]:
-        arrays = container.numbered("sample", self.samples_)
-        if self.ngrams_ is not None:
-            arrays |= self.ngrams_._asdict()
-        return {**self.vocab_.arrays(), **arrays, "history": self.history_}
+        return {**super()._arrays(), **({} if self.ngrams_ is None else self.ngrams_.arrays())}
 
     def _extra(self) -> dict[str, Any]:
-        return {"infinite": self.infinite, "samples": len(self.samples_)}
+        return {**super()._extra(), "infinite": self.infinite}
 
     def _restore(self, loaded: container.Container) -> None:
-        self.vocab_, self.history_ = Vocab.from_arrays(loaded.arrays), loaded.arrays["history"]
-        self._take_samples(loaded)
-
-    def _take_samples(self, loaded: container.Container) -> None:
+        super()._restore(loaded)
         if not self.infinite:
-            self.ngrams_ = frozen_ngrams(*(loaded.arrays[name] for name in Ngrams._fields))
-        self.samples_ = container.separated("sample", loaded.arrays, loaded.extra["samples"])
+            self.ngrams_ = Ngrams.from_arrays(loaded.arrays)
 
 
 def _check_sample(model: HpyModel, sample: dict[str, np.ndarray]) -> None:
@@ -234,6 +217,6 @@ def _check(loaded: container.Container) -> None:
         check_rows(loaded)
         if len(loaded.arrays["levels"]) - 1 != model.order_:
             raise ValueError("its n-grams do not fit its order")
-    model._take_samples(loaded)
+    model._restore(loaded)
     for sample in model.samples_:
         _check_sample(model, sample)

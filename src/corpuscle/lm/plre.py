@@ -2,7 +2,7 @@
 
 The counts are those of Kneser-Ney. What discounting takes from a count goes to the shorter context in steps; on the
 way, the part of each step is replaced by a matrix of low rank, which gives something to words that never followed a
-context, if the context behaves like others that they did follow. See ``engine.ngrams.ensemble``.
+context, if the context behaves like others that they did follow. See ``lm.kernels.ensemble``.
 """
 
 from __future__ import annotations
@@ -14,20 +14,19 @@ from typing import Any, ClassVar
 import numpy as np
 
 from corpuscle import model as container
-from corpuscle.engine.linalg.divergence import Factors
-from corpuscle.engine.ngrams import ensemble, smoothing, trie
-from corpuscle.engine.ngrams.ensemble import Discounting
-from corpuscle.engine.ngrams.layers import Layers, frozen_layers
+from corpuscle.engine.ngrams import smoothing, trie
+from corpuscle.engine.ngrams.low_rank_shares import Layers, frozen_layers
 from corpuscle.engine.ngrams.trie import Automaton, BackoffTables, Ngrams
 from corpuscle.errors import InputError, SettingError, warn
-from corpuscle.lm.automata import AutomatonModel
-from corpuscle.lm.ngram import NgramModel
-from corpuscle.lm.rows import ROWS, check_rows
-from corpuscle.lm.settings import IMPORTED, MAX_RANK, PlreSettings
+from corpuscle.lm.base import LanguageModel
+from corpuscle.lm.kernels import ensemble
+from corpuscle.lm.kernels.ensemble import Discounting
+from corpuscle.lm.kernels.kl_factorisation import Factors
+from corpuscle.lm.ngram import ROWS, NgramModel, check_rows
+from corpuscle.lm.settings import MAX_RANK, PlreSettings
 from corpuscle.lm.tuning import given_discounts
 from corpuscle.settings import learned
 from corpuscle.text.corpus import Corpus
-from corpuscle.text.settings import ReadingSettings
 from corpuscle.text.vocab import START, Vocab
 
 __all__ = ["PlreModel"]
@@ -43,7 +42,7 @@ _NARROWER = 4
 """So many times lower is the rank from one power to the next, where only one is given."""
 
 
-class PlreModel(PlreSettings, AutomatonModel):
+class PlreModel(PlreSettings, LanguageModel):
     """A power low rank ensemble.
 
     Learned: ``vocab_``, ``ngrams_`` (counts), ``discounts_`` float64 (order, 4), ``powers_``, ``layers_`` (the matrices
@@ -65,6 +64,12 @@ class PlreModel(PlreSettings, AutomatonModel):
         },
         check=lambda loaded: _check(loaded),
     )
+
+    SAVED: ClassVar = {
+        "vocab_": container.Record(Vocab),
+        "ngrams_": container.Record(Ngrams),
+        "discounts_": container.Arrays("discounts"),
+    }
 
     TUNES = True
     ngrams_: Ngrams = learned()
@@ -139,7 +144,6 @@ class PlreModel(PlreSettings, AutomatonModel):
         return trie.automaton(self.tables_, self.layers_)
 
     def summary(self) -> dict[str, Any]:
-        """Figures of what was learned."""
         return {
             "order": self.order_,
             "ngrams": np.diff(self.ngrams_.levels).tolist(),
@@ -154,21 +158,18 @@ class PlreModel(PlreSettings, AutomatonModel):
 
     def approximate_ngram(self) -> NgramModel:
         """A back-off model with the probabilities of all seen n-grams; the rest is shared out as in lower orders."""
-        if self.boundary == "none":
-            raise SettingError("a model without sentence boundaries has no ARPA form")
+        self._check_boundary()
         tables = smoothing.prune_rows(self.tables_, np.ones(len(self.tables_.words), bool))
-        settings = {name: getattr(self, name) for name in ("boundary", "workers", *ReadingSettings.SETTINGS)}
-        return NgramModel.from_tables(tables, self.vocab_, method=IMPORTED, **settings)
+        return NgramModel.imitating(self, tables)
 
     def _arrays(self) -> dict[str, np.ndarray]:
         layers = self.layers_._asdict()
         del layers["levels"]
-        return {**self.vocab_.arrays(), **self.ngrams_._asdict(), "discounts": self.discounts_, **layers}
+        return {**super()._arrays(), **layers}
 
     def _restore(self, loaded: container.Container) -> None:
-        arrays = loaded.arrays
-        self.vocab_, self.discounts_, self.powers_ = Vocab.from_arrays(arrays), arrays["discounts"], self.powers
-        self.ngrams_ = trie.frozen_ngrams(*(arrays[name] for name in Ngrams._fields))
+        super()._restore(loaded)
+        arrays, self.powers_ = loaded.arrays, self.powers
         self.layers_ = frozen_layers(arrays["levels"][:-1], *(arrays[name] for name in Layers._fields[1:]))
 
 

@@ -7,7 +7,6 @@ Random numbers are keyed by sweep and step, so a sampler that was stopped after 
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Any
 
@@ -18,7 +17,6 @@ from corpuscle.engine.restaurants import columns as col
 from corpuscle.engine.restaurants import gibbs, seating
 from corpuscle.engine.restaurants.contexts import Contexts, freeze
 from corpuscle.engine.restaurants.pool import Restaurants, grown, new_pool, new_root
-from corpuscle.learning import Learner
 from corpuscle.model import Array, prefixed, stripped
 from corpuscle.random import Random
 from corpuscle.text.vocab import START
@@ -90,7 +88,7 @@ def state_arrays(extra: Mapping[str, Any]) -> dict[str, Array]:
     return pool_arrays("pool/", "laws") | depths
 
 
-class Sampler(Learner, ABC):
+class _Chain:
     """One Markov chain over seatings."""
 
     pool: Restaurants
@@ -99,11 +97,8 @@ class Sampler(Learner, ABC):
     n_steps: int
 
     def steps(self, sweep: int) -> int:
+        """The same in every sweep."""
         return self.n_steps
-
-    @abstractmethod
-    def sample(self) -> dict[str, np.ndarray]:
-        """What prediction needs of the present state."""
 
     def finish(self, sweep: int) -> float:
         """End a sweep: draw discounts and strengths. Returns the log probability of text and seating."""
@@ -121,7 +116,7 @@ class Sampler(Learner, ABC):
         return prefixed("pool/", seating.to_arrays(self.pool))
 
 
-class FixedSampler(Sampler):
+class FixedSampler(_Chain):
     """Fixed order: the restaurants are the rows of a trie of n-grams; ``base`` is the probability of any one word."""
 
     def __init__(self, ngrams: Ngrams, base: float, seed: int):
@@ -167,7 +162,7 @@ class FixedSampler(Sampler):
             raise ValueError("it has other words than the text")
 
 
-class VariableSampler(Sampler):
+class VariableSampler(_Chain):
     """Infinite order: every word of a stream of symbols chooses its depth, at most ``deepest``."""
 
     def __init__(self, symbols: np.ndarray, deepest: int, base: float, seed: int):
@@ -210,6 +205,10 @@ class VariableSampler(Sampler):
         found = gibbs.count_stops(self.pool, self.root, self.text, seated, counts)
         if not found or not np.array_equal(counts, seating.verify(self.pool, variable=True)):
             raise ValueError("it has other words than the text")
+
+
+Sampler = FixedSampler | VariableSampler
+"""A learner; its ``sample()`` is what prediction needs of the present state."""
 
 
 def contexts_of(sample: Mapping[str, np.ndarray]) -> Contexts:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from corpuscle.errors import SettingError
-from corpuscle.settings import Parallel, Seeded, setting, size_of
-from corpuscle.text.settings import ReadingSettings
+from corpuscle.settings import Parallel, Seeded, Settings, setting, size_of
+from corpuscle.text.settings import TextSettings, TokenSettings, UnitSettings
 
 __all__ = [
     "AUTO", "BOUNDARIES", "ESTIMATORS", "IMPORTED", "INFINITE", "MAX_RANK", "METHODS", "PENALTIES", "AutoSettings",
@@ -38,8 +38,8 @@ def _ranks(text: str) -> tuple[tuple[int, ...], ...]:
     return tuple(tuple(int(number) for number in layer.split(",")) for layer in text.split(";"))
 
 
-class WordSettings(ReadingSettings, Seeded, Parallel):
-    """Settings of every language model that is learned from text."""
+class WordSettings(Settings):
+    """Which words a language model learns, and how sentences begin."""
 
     min_count: int = setting("Rarer words become the unknown word.", default=2, low=1, high=10**9)
     boundary: str = setting(
@@ -48,22 +48,22 @@ class WordSettings(ReadingSettings, Seeded, Parallel):
     allow_markup: bool = setting("Accept <s> and </s> as words.", default=False)
 
 
-class AutoSettings(WordSettings):
+class AutoSettings(WordSettings, UnitSettings, TokenSettings, TextSettings, Seeded, Parallel):
     """Settings of the best model for a text."""
 
     order: int = setting("How many words.", default=3, low=1, high=MAX_ORDER)
 
 
-class CacheSettings(WordSettings):
+class CacheSettings(WordSettings, UnitSettings, TokenSettings, TextSettings, Seeded, Parallel):
     """Settings of caches."""
 
-    half_life: int = setting("After so many words a word has half its weight.", default=500, low=1, high=10**9)
+    half_life: int = setting("Number of words after which a word has half its weight.", default=500, low=1, high=10**9)
     strength: float = setting(
-        "So many words weigh as much as what was known before the document.", default=3.0, above=0.0
+        "Weight of what was known before the document, as a number of words.", default=3.0, above=0.0
     )
 
 
-class NgramSettings(WordSettings):
+class NgramSettings(WordSettings, UnitSettings, TokenSettings, TextSettings, Seeded, Parallel):
     """Settings of the Kneser-Ney family."""
 
     method: str = setting("How counts become probabilities.", default="mkn", choices=(*METHODS, IMPORTED))
@@ -71,7 +71,7 @@ class NgramSettings(WordSettings):
         "How many words; auto tries 1 to 6 on --dev.", default=3, low=1, high=MAX_ORDER, words=("auto",)
     )
     unigram: str = setting(
-        "Who gets the mass that discounting frees: all words alike, or nobody.",
+        "How to distribute the discounted unigram mass: uniformly over all words, or not at all.",
         default="uniform",
         choices=("uniform", "types"),
     )
@@ -83,7 +83,7 @@ class NgramSettings(WordSettings):
     )
     strict: bool = setting("Fail where discounts cannot be estimated.", default=False)
     prune: tuple[int, ...] = setting(
-        "Leave out n-grams of order m that occur at most so often; the last number serves all higher orders.",
+        "Leave out n-grams of order m that occur at most N times; the last number serves all higher orders.",
         default=(),
         low=0,
         high=2**31 - 1,
@@ -100,11 +100,11 @@ class NgramSettings(WordSettings):
             raise SettingError(f"prune is a rising list that begins with 0, such as 0,0,1; not {self.prune!r}")
 
 
-class HpySettings(WordSettings):
+class HpySettings(WordSettings, UnitSettings, TokenSettings, TextSettings, Seeded, Parallel):
     """Settings of hierarchical Pitman-Yor models."""
 
     order: int | str = setting("How many words.", default=3, low=1, high=MAX_ORDER, words=(INFINITE,))
-    max_order: int = setting("Order infinite: at most so many words.", default=8, low=1, high=250)
+    max_order: int = setting("Order infinite: maximal number of words.", default=8, low=1, high=250)
     sweeps: int = setting("Gibbs sweeps over the text.", default=100, low=1, high=10**9)
     samples: int = setting(
         "How many states of the sampler to average, spread over the second half of the run.",
@@ -123,10 +123,10 @@ class HpySettings(WordSettings):
             raise SettingError("max_order means nothing without order infinite")
 
 
-class HmmSettings(WordSettings):
+class HmmSettings(WordSettings, UnitSettings, TokenSettings, TextSettings, Seeded, Parallel):
     """Settings of hidden Markov models."""
 
-    states: int = setting("How many hidden states, beside that of the end.", default=20, low=1, high=1000)
+    states: int = setting("Number of hidden states, besides that of the end.", default=20, low=1, high=1000)
     estimator: str = setting(
         "Operators of words (hkz) or of dimensions (reduced) by linear algebra; EM from a random or a spectral start.",
         default="hkz",
@@ -137,23 +137,25 @@ class HmmSettings(WordSettings):
         default="cca",
         choices=("cca", "svd"),
     )
-    kappa: float = setting("Add so much to the count of every word, against rare ones (cca).", default=50.0, low=0)
+    kappa: float = setting("Added to the count of every word, so that rare ones weigh less (cca).", default=50.0, low=0)
     rank_tolerance: float | str = setting(
-        "Singular values below this part of the first are no rank; noise: below what chance makes of so many words.",
+        "Singular values below this part of the first are no rank; noise: below what chance makes of such a text.",
         default=1e-3, low=0.0, words=("noise",),
     )  # fmt: skip
     pool: int = setting("Rarer words share the operators of words that look alike.", default=10, low=1, high=10**9)
-    least: float = setting("No prediction is below this, before the unigram share.", default=1e-6, above=0.0, high=1e-3)
+    least: float = setting(
+        "Lower bound on predicted probabilities, before interpolation.", default=1e-6, above=0.0, high=1e-3
+    )
     unigram_share: float = setting(
         "How much of every prediction is the unigram distribution.", default=0.05, above=0.0, below=1.0,
         shown="0.05, or what --dev says",
     )  # fmt: skip
-    passes: int = setting("EM: at most so many passes over the text.", default=100, low=0, high=100_000)
+    passes: int = setting("EM: maximal number of passes over the text.", default=100, low=0, high=100_000)
     tolerance: float = setting(
         "EM ends when a pass raises the log-likelihood by less than this part.", default=1e-5, low=0.0
     )
     restarts: int = setting(
-        "EM: so many random starts, of which the likeliest end is kept.", default=1, low=1, high=MOST_RESTARTS
+        "EM: number of random starts, of which the likeliest result is kept.", default=1, low=1, high=MOST_RESTARTS
     )
 
     @property
@@ -177,7 +179,7 @@ class HmmSettings(WordSettings):
             raise SettingError("kappa means nothing with projection svd")
 
 
-class PlreSettings(WordSettings):
+class PlreSettings(WordSettings, UnitSettings, TokenSettings, TextSettings, Seeded, Parallel):
     """Settings of power low rank ensembles."""
 
     order: int = setting("How many words.", default=3, low=1, high=MAX_ORDER)
@@ -201,7 +203,7 @@ class PlreSettings(WordSettings):
         default="types", choices=("types", "mass"),
     )  # fmt: skip
     unigram: str = setting(
-        "Who gets the mass that discounting frees: all words alike, or nobody.",
+        "How to distribute the discounted unigram mass: uniformly over all words, or not at all.",
         default="uniform", choices=("uniform", "types"),
     )  # fmt: skip
     passes: int = setting("Updates of each matrix.", default=15, low=0, high=10**6)
@@ -235,7 +237,7 @@ class PlreSettings(WordSettings):
             raise SettingError(f"a model of order {self.order} has {fitting}; not {longest} ranks")
 
 
-class LogLinearSettings(WordSettings):
+class LogLinearSettings(WordSettings, UnitSettings, TokenSettings, TextSettings, Seeded, Parallel):
     """Settings of log-linear models on suffix trees."""
 
     order: int = setting("How many words.", default=5, low=1, high=MAX_ORDER)
@@ -271,7 +273,7 @@ class LogLinearSettings(WordSettings):
         default="fista",
         choices=("fista", "stochastic"),
     )
-    passes: int = setting("At most so many passes over the text.", default=1000, low=1, high=10**9)
+    passes: int = setting("Maximal number of passes over the text.", default=1000, low=1, high=10**9)
     tolerance: float = setting("Stop when 50 passes gain less than this share of the objective.", default=1e-4, low=0.0)
     early: bool = setting("With --dev, stop where the development text gains nothing.", default=True)
     batch_tokens: int = setting("Stochastic: positions of a step.", default=400, low=1, high=10**9)

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from corpuscle.lazy import contents
 
 if TYPE_CHECKING:
-    from corpuscle.measure.agreement import agreement
     from corpuscle.measure.analyses import analyses, analyses_by_element, analyses_by_probability, ranks_of
     from corpuscle.measure.bootstrap import (
         approximate_randomisation,
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
         spoken_words,
     )
     from corpuscle.measure.clusterings import compare_clusterings, pair_agreement
-    from corpuscle.measure.correlation import compare_spearman, human_ceiling, rank_correlation, spearman
+    from corpuscle.measure.correlation import agreement, compare_spearman, human_ceiling, rank_correlation, spearman
     from corpuscle.measure.counts import accuracy, calibration_error, compare_f1, precision_recall
     from corpuscle.measure.dependencies import attachment, attachment_by, compare_attachment, oracle, punctuation
     from corpuscle.measure.likelihood import compare_perplexity, letter_perplexity, perplexity, token_likelihood
@@ -44,5 +43,6 @@ if TYPE_CHECKING:
     )
     from corpuscle.measure.tags import compare_tagging, tagging, tagging_by_tag
     from corpuscle.measure.translations import bleu, bleu_rows, compare_bleu
+    from corpuscle.measure.uncertainty import expected_saving, least_sure, unsure_item, unsure_words
 
 __all__, __getattr__, __dir__ = contents(__name__, __file__)

@@ -1,14 +1,17 @@
 """Resampling: how much would a figure change if the items had been drawn again?
 
 A corpus-level figure is a function of sums over items (sentences, documents): perplexity of (log probability, tokens),
-F1 of (correct, predicted, gold). The bootstrap (Efron 1979) draws as many items as there are, with replacement, and
-computes the figure anew, a thousand times. Two systems are compared on the same draws (Koehn 2004), or by swapping
-their outputs at random (approximate randomisation, Noreen 1989), which tests the hypothesis that they do not differ.
+F1 of (correct, predicted, gold). The bootstrap draws as many items as there are, with replacement, and
+computes the figure anew, a thousand times. Two systems are compared on the same draws, or by swapping
+their outputs at random (approximate randomisation), which tests the hypothesis that they do not differ.
 
 Each draw has its own random stream, so results depend on the seed and the data alone. Above ``MAX_ITEMS`` items,
 neighbours are first added up into ``MAX_ITEMS`` blocks of nearly equal length, and blocks are drawn instead. For
 independent items the variance stays the same; for neighbours that resemble each other (sentences of a document) it
 comes out more honest. A thousand draws then take a fraction of a second for any size of corpus.
+
+Efron, "Bootstrap methods: another look at the jackknife", 1979; Noreen, "Computer-intensive methods for testing
+hypotheses", 1989; Koehn, "Statistical significance tests for machine translation evaluation", 2004.
 """
 
 from __future__ import annotations
@@ -18,9 +21,9 @@ from typing import Any
 
 import numpy as np
 
-from corpuscle.measure.kernels.resampling import draw_items, resample, swap
+from corpuscle.compiled import kernel
 from corpuscle.measure.result import Comparison, Interval, Shown, resampled, signature, with_interval
-from corpuscle.random import purpose_id
+from corpuscle.random import below, bits, purpose_id, stream
 
 __all__ = [
     "MAX_ITEMS", "approximate_randomisation", "bootstrap", "bootstrap_all", "bootstrap_ratio", "compare",
@@ -40,6 +43,47 @@ of draws."""
 _BOOTSTRAP = purpose_id("measure.bootstrap")
 _RANDOMISATION = purpose_id("measure.randomisation")
 _CELLS_A_CALL = 20_000_000  # a kernel call stays well below half a second, so that Ctrl-C works
+
+
+@kernel
+def _resample(statistics, first, seed, purpose, sums):
+    """Fill ``sums`` (n_draws, k) with the sums over items drawn with replacement; the draws are numbered from
+    ``first``."""
+    items, width = statistics.shape
+    for draw in range(len(sums)):
+        source = stream(seed, purpose, first + draw, 0)
+        for column in range(width):
+            sums[draw, column] = 0.0
+        for _ in range(items):
+            item = below(source, items)
+            for column in range(width):
+                sums[draw, column] += statistics[item, column]
+
+
+@kernel
+def _swap(differences, first, seed, purpose, moved):
+    """Fill ``moved`` (n_draws, k) with the sums of ``differences`` (n_items, k) over a random half of the items."""
+    items, width = differences.shape
+    for draw in range(len(moved)):
+        source = stream(seed, purpose, first + draw, 0)
+        coins = np.uint64(0)
+        for column in range(width):
+            moved[draw, column] = 0.0
+        for item in range(items):
+            if item % 64 == 0:  # a draw of 64 bits is 64 coins
+                coins = bits(source)
+            if coins & np.uint64(1):
+                for column in range(width):
+                    moved[draw, column] += differences[item, column]
+            coins = coins >> np.uint64(1)
+
+
+@kernel
+def _draw_items(draw, seed, purpose, items):
+    """Fill ``items`` (n,) with the numbers of the items that are drawn with replacement in draw number ``draw``."""
+    source = stream(seed, purpose, draw, 0)
+    for i in range(len(items)):
+        items[i] = below(source, len(items))
 
 
 def _draw(function: Any, statistics: np.ndarray, draws: int, seed: int, purpose: int) -> np.ndarray:
@@ -83,13 +127,13 @@ def item_draws(items: int, draws: int, seed: int) -> Iterator[np.ndarray]:
     that ``bootstrap`` would draw."""
     for draw in range(draws):
         drawn = np.empty(items, np.int64)
-        draw_items(draw, seed, _BOOTSTRAP, drawn)
+        _draw_items(draw, seed, _BOOTSTRAP, drawn)
         yield drawn
 
 
 def bootstrap(statistics: Any, figure: Figure, *, draws: int = 1000, seed: int = 1) -> Interval:
     """The interval of any figure of sums: ``statistics`` is (n_items, k), ``figure`` maps sums (..., k) to (...)."""
-    sums = _draw(resample, _rows(statistics), draws, seed, _BOOTSTRAP)
+    sums = _draw(_resample, _rows(statistics), draws, seed, _BOOTSTRAP)
     with np.errstate(all="ignore"):
         return interval_of(figure(sums))
 
@@ -98,7 +142,7 @@ def bootstrap_all(
     statistics: np.ndarray, figures: Mapping[str, Figure], *, draws: int = 1000, seed: int = 1
 ) -> tuple[dict[str, float | int], Interval]:
     """Several figures of the same sums by name, each with ``_low`` and ``_high``; and the interval of the last one."""
-    sums, values = _draw(resample, _rows(statistics), draws, seed, _BOOTSTRAP), dict[str, float | int]()
+    sums, values = _draw(_resample, _rows(statistics), draws, seed, _BOOTSTRAP), dict[str, float | int]()
     for name, figure in figures.items():
         with np.errstate(all="ignore"):
             interval = interval_of(figure(sums))
@@ -164,7 +208,7 @@ def compare(
     if a.shape != b.shape:
         raise ValueError(f"paired statistics differ in shape: {a.shape} and {b.shape}")
     width = a.shape[1]
-    sums = _draw(resample, np.hstack([a, b]), draws, seed, _BOOTSTRAP)
+    sums = _draw(_resample, np.hstack([a, b]), draws, seed, _BOOTSTRAP)
     with np.errstate(all="ignore"):
         difference = float(figure(a.sum(axis=0)) - figure(b.sum(axis=0)))
         drawn = figure(sums[:, :width]) - figure(sums[:, width:])
@@ -209,7 +253,7 @@ def approximate_randomisation(
         raise ValueError(f"paired statistics differ in shape: {a.shape} and {b.shape}")
     if not (np.isfinite(a).all() and np.isfinite(b).all()):
         raise ValueError("approximate randomisation needs finite statistics")
-    moved = _draw(swap, b - a, draws, seed, _RANDOMISATION)
+    moved = _draw(_swap, b - a, draws, seed, _RANDOMISATION)
     total_a, total_b = a.sum(axis=0), b.sum(axis=0)
     with np.errstate(all="ignore"):
         observed = abs(float(figure(total_a) - figure(total_b)))

@@ -20,7 +20,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from corpuscle.measure.bootstrap import bootstrap_ratio
-from corpuscle.measure.kernels.overlaps import Candidates, f_statistics
+from corpuscle.measure.overlaps import Candidates, f_statistics
 from corpuscle.measure.result import Result, Shown, resampled, signature, with_interval
 from corpuscle.text.characters import letters_of
 from corpuscle.text.corpus import starts_of

@@ -19,7 +19,7 @@ import numpy as np
 from corpuscle.compiled import frozen
 from corpuscle.measure.bootstrap import bootstrap_all
 from corpuscle.measure.counts import share
-from corpuscle.measure.kernels.overlaps import edit_distance
+from corpuscle.measure.overlaps import edit_distance
 from corpuscle.measure.result import Result, Shown, resampled, signature
 from corpuscle.measure.translations import bleu
 from corpuscle.text.normalised import Normalised

@@ -16,7 +16,7 @@ import numpy as np
 
 from corpuscle.errors import SettingError, require
 from corpuscle.measure.bootstrap import bootstrap, compare
-from corpuscle.measure.kernels.overlaps import Candidates, bleu_statistics
+from corpuscle.measure.overlaps import Candidates, bleu_statistics
 from corpuscle.measure.result import Comparison, Result, Shown, resampled, signature
 from corpuscle.text.corpus import starts_of
 

@@ -8,14 +8,30 @@ from typing import TYPE_CHECKING, Any
 from corpuscle.errors import SettingError
 from corpuscle.settings import Setting
 from corpuscle.text.wording import number
-from corpuscle.verbs import SEED, Answer, Input, Learned, Shown, Table, a_model, path, setting, trains, verb
+from corpuscle.verbs import (
+    MOST,
+    SEED,
+    Answer,
+    Input,
+    K,
+    Learned,
+    Shown,
+    Table,
+    a_model,
+    lines,
+    path,
+    setting,
+    trains,
+    verb,
+    view,
+)
 
 if TYPE_CHECKING:
     from corpuscle.metric import Items, MetricModel
 
-__all__ = ["apply", "evaluate", "items_of", "neighbours", "show", "train", "warm"]
-
-_MOST = 10**9
+__all__ = [
+    "apply", "evaluate", "features", "items_of", "neighbours", "neighbours_typed", "show", "train", "warm",
+]  # fmt: skip
 
 
 def items_of(
@@ -66,7 +82,7 @@ def evaluate(
     items: Items = _grouped(),
     *,
     starts: int = setting("Also K-means from so many random starts.", default=0, low=0, high=10_000, shown="0"),
-    draws: int = setting("Draws of the bootstrap.", default=1000, low=1, high=_MOST),
+    draws: int = setting("Draws of the bootstrap.", default=1000, low=1, high=MOST),
     seed: int = SEED,
 ) -> Shown:
     """Retrieval (and K-means) with the metric, beside Euclidean distance and cosine of the same features."""
@@ -78,18 +94,18 @@ def evaluate(
     values: dict[str, Any] = found.results["metric"].to_json()
     values["baselines"] = {name: one.to_json() for name, one in found.results.items() if name != "metric"}
     values["gains"] = {name: one.to_json() for name, one in found.gains.items()}
-    lines = [f"{name}: {', '.join(map(str, one.rows()))}" for name, one in found.results.items()]
-    lines += [f"beside {name}: {one.text()}" for name, one in found.gains.items()]
+    said = [f"{name}: {', '.join(map(str, one.rows()))}" for name, one in found.results.items()]
+    said += [f"beside {name}: {one.text()}" for name, one in found.gains.items()]
     if starts:
         values["k_means"] = {
             name: dict(zip(("rand", "balanced"), k_means_agreement(each, items.labels, starts, seed), strict=True))
             for name, each in spaces(model, items).items()
         }
-        lines += [
+        said += [
             f"K-means, {name}: Rand index {number(one['rand'])}, balanced {number(one['balanced'])}"
             for name, one in values["k_means"].items()
         ]
-    return Answer(values, "\n".join(lines))
+    return Answer(values, "\n".join(said))
 
 
 @verb("metric", "metric neighbours items.metric test.tsv -k 3", out="-")
@@ -97,7 +113,7 @@ def neighbours(
     model: MetricModel = a_model("metric"),
     items: Items = _items(),
     *,
-    k: int = setting("How many neighbours.", default=10, low=1, high=_MOST, flag="-k"),
+    k: int = setting("How many neighbours.", default=10, low=1, high=MOST, flag="-k"),
     among: Items | None = _items(
         "Look for neighbours among these items instead.", metavar="ITEMS", option=True, default=None
     ),
@@ -124,23 +140,62 @@ def apply(model: MetricModel = a_model("metric"), items: Items = _items()) -> Ta
 def show(
     model: MetricModel = a_model("metric"),
     *,
-    directions: int = setting("How many directions.", default=10, low=1, high=_MOST, flag="-n"),
-    k: int = setting("How many features of each.", default=10, low=1, high=_MOST, flag="-k"),
+    directions: int = setting("How many directions.", default=10, low=1, high=MOST, flag="-n"),
+    k: int = setting("How many features of each.", default=10, low=1, high=MOST, flag="-k"),
 ) -> Shown:
     """The features that weigh most in the first directions of the map."""
-    values = model.solution_.values
-    top = [model.top_features(each, k) for each in range(min(directions, len(values)))]
-    rows = [
+    rows = _directions(model, directions, k)
+    said = [
+        f"{row['direction']:>4} {number(row['value']):>10}  {' '.join(each['feature'] for each in row['features'])}"
+        for row in rows
+    ]
+    return Answer({"distance": model.distance_, "directions": rows}, "\n".join(said))
+
+
+def _directions(model: MetricModel, n: int, k: int) -> list[dict[str, Any]]:
+    """The first directions of a map, each with its k heaviest features."""
+    return [
         {
             "direction": each,
-            "value": float(values[each]),
-            "features": [{"feature": name, "weight": weight} for name, weight in features],
+            "value": value,
+            "features": [{"feature": name, "weight": weight} for name, weight in model.top_features(each, k)],
         }
-        for each, features in enumerate(top)
+        for each, value in enumerate(model.solution_.values.tolist()[:n])
     ]
-    names = [" ".join(name for name, _ in features) for features in top]
-    lines = [f"{n:>4} {number(values[n]):>10}  {each}" for n, each in enumerate(names)]
-    return Answer({"distance": model.distance_, "directions": rows}, "\n".join(lines))
+
+
+# ---- the workbench
+
+
+@view("metric", directions=2, k=3)
+def features(
+    model: MetricModel,
+    *,
+    k: int = K,
+    directions: int = setting("How many directions.", default=10, low=1, high=200),
+) -> dict[str, Any]:
+    """The features that weigh most in the first directions of the map."""
+    return {"directions": _directions(model, directions, k)}
+
+
+@view("metric", name="neighbours", text="a b c\nb c a")
+def neighbours_typed(
+    model: MetricModel, text: list[str] = lines("Texts, one a line."), *, k: int = K
+) -> dict[str, Any]:
+    """Which of some texts are nearest to each of them, and how far away."""
+    texts = [line for line in text if line.strip()]
+    if model.features_ is None:
+        raise SettingError("this metric has learned from vectors, not from texts")
+    if len(texts) < 2:
+        raise SettingError("text: at least two lines are needed")
+    found, distances = model.neighbours(texts, min(k, len(texts) - 1))
+    rows = zip(texts, found.tolist(), distances.tolist(), strict=True)
+    return {
+        "texts": [
+            {"text": text, "near": [{"text": texts[i], "distance": d} for i, d in zip(near, far, strict=True)]}
+            for text, near, far in rows
+        ]
+    }
 
 
 def warm() -> None:

@@ -1,7 +1,8 @@
 """What all learners have in common: settings in the constructor, arrays in a file, and who taught them.
 
-A class says what its file holds (``KIND``), which arrays and facts it writes (``_arrays``, ``_extra``, ``_components``)
-and how it takes them back (``_restore``). Everything else about files stands here.
+A class says what its file holds (``KIND``), and how what it has learned stands there (``SAVED``). Where that is not
+all, it adds to what is written (``_arrays``, ``_extra``, ``_components``) and taken back (``_restore``). Everything
+else about files stands here.
 """
 
 from __future__ import annotations
@@ -18,11 +19,12 @@ import numpy as np
 
 from corpuscle.errors import NotLearned
 from corpuscle.model.kinds import Kind
+from corpuscle.model.saved import Saved
 from corpuscle.model.store import Container, Part, save
 from corpuscle.model.taking import takes_anything
 from corpuscle.progress import say
 from corpuscle.scale import default_workers, workers
-from corpuscle.settings import Parallel, learned
+from corpuscle.settings import CLUSTER, WORKERS, Settings, learned
 
 __all__ = ["Model"]
 
@@ -56,22 +58,35 @@ def _for_next_settings(checkpoint: Callable[..., Any]) -> Callable[..., Any]:
 _SETTLING = {"fit": _with_next_settings, "checkpoint": _for_next_settings}
 
 
-class Model(Parallel):
+class Model(Settings):
     """A learner, and what it has learned.
 
     - ``provenance_``: sizes and signature of the training data;
     - ``items_``, ``tuning_items_``: hashes of the items that it was trained and tuned on, see ``text.overlap``; saved
-      where the kind declares them, see ``ITEMS``.
+      where the kind declares them, see ``ITEMS``;
+    - ``RESUMES``: unfinished work can go on: it has a ``checkpoint``, and ``fit`` takes one.
     """
 
     KIND: ClassVar[Kind]
+    SAVED: ClassVar[Mapping[str, Saved]] = {}
+    """Attribute -> how it is saved, see ``model.saved``."""
+    RESUMES: ClassVar[bool] = False
 
     def __init_subclass__(cls, **more: Any) -> None:
         super().__init_subclass__(**more)
-        for name, verb in list(vars(cls).items()):
-            if isinstance(verb, FunctionType) and not name.startswith("_"):
+        if "checkpoint" in vars(cls) and "RESUMES" not in vars(cls):
+            cls.RESUMES = True
+        # those of the class, and of what is mixed into it; those of other models are wrapped already
+        parts = [base for base in cls.__mro__ if base is cls or not issubclass(base, Settings)]
+        for name in dict.fromkeys(name for part in parts for name in vars(part)):
+            owner = next(base for base in cls.__mro__ if name in vars(base))
+            verb = vars(owner)[name]
+            if owner in parts and isinstance(verb, FunctionType) and not name.startswith("_"):
                 taking = takes_anything(verb)
                 setattr(cls, name, _SETTLING[name](taking) if name in _SETTLING else taking)
+
+    workers: int | None = WORKERS
+    cluster: Any = CLUSTER
 
     provenance_: dict[str, Any] = learned()
     items_: np.ndarray = learned()
@@ -178,21 +193,27 @@ class Model(Parallel):
         """A model that goes to another process knows no cluster."""
         return vars(self) | {"cluster": None}
 
+    def _saved_values(self) -> list[tuple[Saved, Any]]:
+        """How what has been learned is saved, and what that is."""
+        values = [(how, getattr(self, name)) for name, how in self.SAVED.items()]
+        return [(how, value) for how, value in values if value is not None]
+
     def _arrays(self) -> Mapping[str, np.ndarray]:
         """What has been learned."""
-        raise TypeError(f"{type(self).__name__} does not say what it has learned")
+        return {name: array for how, value in self._saved_values() for name, array in how.arrays(value).items()}
 
     def _extra(self) -> Mapping[str, Any]:
         """Small facts for the header."""
-        return {}
+        return {name: fact for how, value in self._saved_values() for name, fact in how.facts(value).items()}
 
     def _components(self) -> Mapping[str, Part]:
         """Models inside this one, by prefix."""
-        return {}
+        return {name: part for how, value in self._saved_values() for name, part in how.parts(value).items()}
 
     def _restore(self, loaded: Container) -> None:
         """Take back what ``_arrays``, ``_extra`` and ``_components`` gave, already validated."""
-        raise TypeError(f"{type(self).__name__} does not say what it has learned")
+        for name, how in self.SAVED.items():
+            setattr(self, name, how.restored(loaded))
 
     def part(self) -> Part:
         """The model as it goes into a file, alone or inside another model."""

@@ -28,6 +28,7 @@ _SIZE = re.compile(r"([A-Za-z_][A-Za-z_0-9/]*)([+-][0-9]+)?")
 class Invalid(ValueError):
     """Why a set of arrays is not what its kind declares."""
 
+
 _LARGEST = {"float64": 1e100, "float32": 1e15}
 """What a finite value is at most, far from the end of its type, so that squares and their sums stay finite."""
 

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING
 from corpuscle.lazy import contents
 
 if TYPE_CHECKING:
-    from corpuscle.engine.neural.softmax import fused_argmax, fused_topk
+    from corpuscle.neural.base import draw_attention
     from corpuscle.neural.decoder import Decoder, Hypothesis, Report
-    from corpuscle.neural.exchange import write_onnx
-    from corpuscle.neural.pictures import draw_attention
+    from corpuscle.neural.kernels.softmax import fused_argmax, fused_topk
+    from corpuscle.neural.onnx_export import write_onnx
+    from corpuscle.neural.output import Shortlist
     from corpuscle.neural.reference import encode, start, step
     from corpuscle.neural.settings import PRESETS, Architecture, DecodingSettings
-    from corpuscle.neural.shortlist import Shortlist
     from corpuscle.neural.weights import Weights, shapes
 
 __all__, __getattr__, __dir__ = contents(__name__, __file__)

@@ -2,7 +2,7 @@
 
 Several models may write together, the mean of their log probabilities deciding at each symbol, and models that write
 from the end rank what those have found. A task to the right of this one says what its symbols are, and how pairs
-become examples.
+become examples. Before numbers of 8 bits are trusted, ``check_precision`` counts what they change.
 """
 
 from __future__ import annotations
@@ -11,25 +11,69 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from itertools import accumulate
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from corpuscle.errors import SettingError
+from corpuscle.figures import alignment_grid
 from corpuscle.learning import Checkpoint
-from corpuscle.model import ITEMS, Array, Container, Model, numbered, separated, vocab_arrays
+from corpuscle.model import ITEMS, Array, Arrays, Container, Model, Record, numbered, separated, vocab_arrays
 from corpuscle.neural.decoder import Decoder, Hypothesis
-from corpuscle.neural.precision import TOLERANCE, Difference, check_precision
+from corpuscle.neural.output import Shortlist
 from corpuscle.neural.settings import Architecture, NetworkSettings
-from corpuscle.neural.shortlist import Shortlist
 from corpuscle.neural.weights import Weights, shapes
-from corpuscle.settings import learned
+from corpuscle.settings import Seeded, learned
+from corpuscle.text.characters import SPACE
 from corpuscle.text.vocab import END, FIRST, START, Vocab
 
-__all__ = ["Lessons", "Networks", "check_networks", "network_arrays"]
+__all__ = [
+    "TOLERANCE", "Difference", "Lessons", "Networks", "check_networks", "check_precision", "difference",
+    "draw_attention", "network_arrays",
+]  # fmt: skip
+
+SAMPLE, TOLERANCE = 200, 0.005
+"""The number of sources that are compared first, and the share of them that may have another target."""
+
+
+class Difference(NamedTuple):
+    """Of how many ``sources`` the best target has ``changed``, and how far the natural log of the probability of the
+    first decoder's target is off in the second: the ``mean`` and the ``most``."""
+
+    sources: int
+    changed: int
+    mean: float
+    most: float
+
+
+def difference(one: Decoder, other: Decoder, sources: Sequence[np.ndarray], **given: Any) -> Difference:
+    """How another decoder differs; ``given``: settings of the search."""
+    some = [source for source in sources if len(source)]
+    if not some:
+        return Difference(0, 0, 0.0, 0.0)
+    best, others = ([found[0].symbols for found in decoder.decode(some, **given)] for decoder in (one, other))
+    changed = sum(not np.array_equal(a, b) for a, b in zip(best, others, strict=True))
+    apart = np.abs(one.score(some, best) - other.score(some, best))
+    return Difference(len(some), changed, float(apart.mean()), float(apart.max()))
+
+
+def check_precision(
+    one: Decoder, other: Decoder, sources: Sequence[np.ndarray], tolerance: float = TOLERANCE, **given: Any
+) -> Difference:
+    """Make sure that fewer bits change few targets of some of the sources, the first that are different; an error if
+    they change more than the tolerance allows."""
+    some = list({source.tobytes(): source for source in sources}.values())[:SAMPLE]
+    found = difference(one, other, some, **given)
+    if found.changed > tolerance * found.sources:
+        raise SettingError(
+            f"with precision {other.precision}, {found.changed} of {found.sources} targets change: "
+            f"a tolerance of {found.changed / found.sources:.3f} would allow that"
+        )
+    return found
+
 
 RERANKED, WIDEST = 20, 1000
-"""So many candidates are ranked from the end; no beam is wider than this."""
+"""The number of candidates that are ranked from the end, and the width of the widest beam."""
 
 
 class Lessons(NamedTuple):
@@ -85,12 +129,14 @@ def check_networks(loaded: Container, settings: NetworkSettings) -> None:
         raise ValueError("it has not as many models as its settings say")
 
 
-class Networks(NetworkSettings, Model):
+class Networks(NetworkSettings, Seeded, Model):
     """Networks over one table of symbols.
 
     Learned: ``vocab_``, the symbols of both sides; ``models_``, the arrays of each model, those that write from the
     end last; ``history_`` float64 (validations, 2): cross-entropy and accuracy (or BLEU), means over the models.
     """
+
+    SAVED: ClassVar = {"vocab_": Record(Vocab), "history_": Arrays("history", copied=True)}
 
     vocab_: Vocab = learned()
     models_: list[dict[str, np.ndarray]] = learned()
@@ -104,7 +150,7 @@ class Networks(NetworkSettings, Model):
 
     def _train(self, lessons: Lessons, checkpoint: Checkpoint, count: str = "members", **work: Any) -> None:
         """Learn; ``count``: see ``member_arrays``; ``work``: workers or a cluster."""
-        from corpuscle.neural.members import train
+        from corpuscle.neural.ensemble import train
 
         kinds = [0] * self.ensemble + [1] * self.right_to_left
         seeds = [self.seed + 1000 * number for number in range(len(kinds))]
@@ -115,8 +161,8 @@ class Networks(NetworkSettings, Model):
 
     def _tasks(self, lessons: Lessons) -> list[Any]:
         """What the models learn from: from left to right, and with reversed targets."""
+        from corpuscle.neural.ensemble import plan_of
         from corpuscle.neural.examples import Examples
-        from corpuscle.neural.members import plan_of
         from corpuscle.neural.training import Task
 
         a, tasks = self.architecture, []
@@ -137,6 +183,16 @@ class Networks(NetworkSettings, Model):
             examples = Examples.of(rows, known), Examples.of(held)
             tasks.append(Task(a, (self.vocab_, self.vocab_), *examples, accepted, plan, lessons.quality))
         return tasks
+
+    def training_figures(self, quality: str) -> dict[str, Any]:
+        """What there is to say about new networks; ``quality``: the name of what chose their weights."""
+        return {
+            "models": len(self.models_),
+            "parameters": int(sum(array.size for array in self.models_[0].values())),
+            "validations": len(self.history_),
+            quality: float(self.history_[:, 1].max()),
+            "cross_entropy": float(self.history_[:, 0].min()),
+        }
 
     # ---- writing
 
@@ -230,7 +286,7 @@ class Networks(NetworkSettings, Model):
     # ---- the file
 
     def _arrays(self) -> Mapping[str, np.ndarray]:
-        return {**self.vocab_.arrays(), "history": self.history_, **numbered("model", self.models_)}
+        return {**super()._arrays(), **numbered("model", self.models_)}
 
     def _extra(self) -> dict[str, Any]:
         return {
@@ -241,6 +297,13 @@ class Networks(NetworkSettings, Model):
         }
 
     def _restore(self, loaded: Container) -> None:
-        self.vocab_ = Vocab.from_arrays(loaded.arrays)
+        super()._restore(loaded)
         self.models_ = separated("model", loaded.arrays, _models(loaded.extra))
-        self.history_ = np.array(loaded.arrays["history"])
+
+
+def draw_attention(model: Any, text: str, target: str | None = None) -> str:
+    """Which symbols of a text a model looks at while it writes each symbol of its best target, or of a given one, as
+    SVG. The end of a text is a symbol, too."""
+    source, written, shares = model.attention(text, target)
+    left, right = ([each.replace(SPACE, "␣").rstrip(" ") for each in side] + ["∎"] for side in (source, written))
+    return alignment_grid(left, right, weights=shares.T, title=f"Where the model looks in {text}")

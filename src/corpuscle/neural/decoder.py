@@ -22,14 +22,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from corpuscle.engine.neural.beam import Finished, Live, Nodes, advance, choose, follow
-from corpuscle.engine.neural.products import MATRICES
-from corpuscle.engine.neural.softmax import NoClass, Ranked
 from corpuscle.errors import InputError, SettingError, warn
 from corpuscle.neural.forward import Batch, Buffers, Encoded, Network, State, network, stacked
-from corpuscle.neural.output import Ensemble, Output
+from corpuscle.neural.kernels.beam import Finished, Live, Nodes, advance, choose, follow
+from corpuscle.neural.kernels.products import MATRICES
+from corpuscle.neural.kernels.softmax import NoClass, Ranked
+from corpuscle.neural.output import Ensemble, Output, Shortlist
 from corpuscle.neural.settings import Architecture, DecodingSettings
-from corpuscle.neural.shortlist import Shortlist
 from corpuscle.neural.weights import Weights, shapes
 from corpuscle.scale import workers
 from corpuscle.text.vocab import END, START, UNKNOWN, Vocab
@@ -37,13 +36,13 @@ from corpuscle.text.vocab import END, START, UNKNOWN, Vocab
 __all__ = ["Decoder", "Hypothesis", "Report", "warm_decoder"]
 
 WINDOW = 4096
-"""So many sentences are sorted by length together."""
+"""The number of sentences that are sorted by length together."""
 CHUNK = 1024
-"""So many of them, or a batch if that is more, are the work of one thread at a time."""
+"""How many of them, or a batch if that is more, are the work of one thread at a time."""
 
 
 SCORED = 256
-"""So many given targets are scored together."""
+"""The number of given targets that are scored together."""
 
 
 class Hypothesis(NamedTuple):
@@ -289,7 +288,7 @@ def _no_rows() -> Live:
 
 
 def _cuts(lengths: Sequence[int], settings: DecodingSettings) -> list[int]:
-    """Where batches begin: after so many sentences, or so many symbols."""
+    """Where batches begin, which are limited in sentences or in symbols."""
     if settings.batch is not None:
         return [*range(0, len(lengths), settings.batch), len(lengths)] if lengths else [0]
     cuts, symbols = [0], 0

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from corpuscle.compiled import frozen
-from corpuscle.engine.neural.products import Matrix
+from corpuscle.neural.kernels.products import Matrix
 from corpuscle.neural.weights import Weights
 from corpuscle.text.vocab import END
 

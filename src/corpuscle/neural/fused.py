@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from corpuscle.engine.neural import gradients as kernels
-from corpuscle.engine.neural.cells import powers
 from corpuscle.errors import require
+from corpuscle.neural.kernels import gradients as kernels
+from corpuscle.neural.kernels.cells import powers
 
 torch: Any = require("torch", extra="neural")
 

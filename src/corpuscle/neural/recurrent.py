@@ -14,9 +14,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from corpuscle.engine.neural.cells import attend, gru, mix, mlstm, normalise, powers, read
-from corpuscle.engine.neural.products import Matrix
 from corpuscle.neural.forward import NONE, Batch, Buffers, Encoded, State, numbers
+from corpuscle.neural.kernels.cells import attend, gru, mix, mlstm, normalise, powers, read
+from corpuscle.neural.kernels.products import Matrix
 from corpuscle.neural.weights import Weights
 
 __all__ = ["Recurrent"]

@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from corpuscle.errors import SettingError
-from corpuscle.settings import Parallel, Seeded, Settings, setting
+from corpuscle.settings import Settings, setting
 
 __all__ = [
-    "CELLS", "PRESETS", "SCHEDULES", "Architecture", "ArchitectureSettings", "DecodingSettings", "NetworkSettings",
-    "TrainingSettings",
+    "CELLS", "PRESETS", "SCHEDULES", "Architecture", "DecodingSettings", "NetworkSettings",
 ]  # fmt: skip
 
 CELLS = ("gru", "mlstm", "transformer")
@@ -92,39 +91,8 @@ PRESETS = {
 model of Hoang, Dwojak, Krislauks, Torregrosa and Heafield 2018, smaller."""
 
 
-class ArchitectureSettings(Settings):
-    """Settings of the size of a neural model."""
-
-    preset: str = setting("How large the model is.", default="tiny", choices=tuple(PRESETS))
-    embedding: int | None = setting(
-        "Size of symbol vectors.", default=None, low=2, high=4096, shown="of the preset"
-    )
-    state: int | None = setting("Size of states.", default=None, low=2, high=4096, shown="of the preset")
-    encoder_layers: int | None = setting(
-        "Layers of the encoder.", default=None, low=1, high=16, shown="of the preset"
-    )
-    decoder_layers: int | None = setting(
-        "Layers of the decoder.", default=None, low=1, high=16, shown="of the preset"
-    )
-    high_context: bool = setting("Show the upper layers of the decoder what the attention has found.", default=False)
-
-    @cached_property
-    def architecture(self) -> Architecture:
-        """The preset with what is given in its place."""
-        base = PRESETS[self.preset]
-        names = ("embedding", "state", "encoder_layers", "decoder_layers")
-        given = {name: getattr(self, name) for name in names if getattr(self, name) is not None}
-        if not base.recurrent:
-            if "state" in given:
-                raise SettingError("a transformer has no state besides its symbol vectors: give embedding")
-            given |= {"state": given.get("embedding", base.state)}
-        elif "state" in given:
-            given |= {"attention": given["state"] * base.attention // base.state}
-        return dataclasses.replace(base, high_context=self.high_context, **given)
-
-
-class TrainingSettings(Seeded):
-    """Settings of how a neural model learns."""
+class NetworkSettings(Settings):
+    """Settings of what writes with networks: how they learn, how large they are, how many there are."""
 
     dropout: float = setting("Share of inputs and states that a sequence does not see.", default=0.2, low=0, below=1)
     symbol_dropout: float = setting("Share of symbols that are hidden.", default=0.1, low=0, below=1)
@@ -154,15 +122,18 @@ class TrainingSettings(Seeded):
     )
     average_weights: bool = setting("Validate and keep a running mean of the weights, not the last ones.", default=True)
     max_length: int = setting("Longer pairs are left out (symbols).", default=80, low=1, high=10_000)
-
-    def schedule_of(self, architecture: Architecture) -> str:
-        """How the rate of such a model falls."""
-        return self.schedule or ("linear" if architecture.recurrent else "root")
-
-
-class NetworkSettings(ArchitectureSettings, TrainingSettings, Parallel):
-    """Settings of what writes with networks."""
-
+    preset: str = setting("How large the model is.", default="tiny", choices=tuple(PRESETS))
+    embedding: int | None = setting(
+        "Size of symbol vectors.", default=None, low=2, high=4096, shown="of the preset"
+    )
+    state: int | None = setting("Size of states.", default=None, low=2, high=4096, shown="of the preset")
+    encoder_layers: int | None = setting(
+        "Layers of the encoder.", default=None, low=1, high=16, shown="of the preset"
+    )
+    decoder_layers: int | None = setting(
+        "Layers of the decoder.", default=None, low=1, high=16, shown="of the preset"
+    )
+    high_context: bool = setting("Show the upper layers of the decoder what the attention has found.", default=False)
     ensemble: int = setting("Models that write together.", default=1, low=1, high=100)
     right_to_left: int = setting(
         "Models that write from the end, to rank what the others have found.", default=0, low=0, high=100
@@ -173,6 +144,24 @@ class NetworkSettings(ArchitectureSettings, TrainingSettings, Parallel):
         _ = self.architecture  # complains about sizes that do not fit
         if self.origins["decay"] == "given" and self.schedule != "plateau":
             raise SettingError("decay is of schedule plateau: elsewhere the rate falls by the updates")
+
+    @cached_property
+    def architecture(self) -> Architecture:
+        """The preset with what is given in its place."""
+        base = PRESETS[self.preset]
+        names = ("embedding", "state", "encoder_layers", "decoder_layers")
+        given = {name: getattr(self, name) for name in names if getattr(self, name) is not None}
+        if not base.recurrent:
+            if "state" in given:
+                raise SettingError("a transformer has no state besides its symbol vectors: give embedding")
+            given |= {"state": given.get("embedding", base.state)}
+        elif "state" in given:
+            given |= {"attention": given["state"] * base.attention // base.state}
+        return dataclasses.replace(base, high_context=self.high_context, **given)
+
+    def schedule_of(self, architecture: Architecture) -> str:
+        """How the rate of such a model falls."""
+        return self.schedule or ("linear" if architecture.recurrent else "root")
 
 
 class DecodingSettings(Settings):

@@ -14,15 +14,15 @@ import numpy as np
 
 from corpuscle.compiled import frozen
 from corpuscle.engine.containers.hashtable import EMPTY, grown, new_index
-from corpuscle.engine.neural.merges import GONE, Places, count_pairs, cut, join, most_frequent, room_for
 from corpuscle.model import Array
+from corpuscle.neural.kernels.merges import GONE, Places, count_pairs, cut, join, most_frequent, room_for
 from corpuscle.text.corpus import Corpus, items_of, starts_of
 from corpuscle.text.vocab import FIRST, UNKNOWN, Vocab
 
 __all__ = ["MERGES", "Pieces", "Subwords"]
 
 LONGEST = 100
-"""Letters of a longer word are joined in stretches of so many: the time that a word takes grows with its square."""
+"""A longer word is cut into stretches of this length: the time that a word takes grows with its square."""
 
 MERGES = {"merges": Array("int32", ("merges", 3), low=FIRST, high="types+3")}
 """The array of a model file, beside those of the vocabulary."""

@@ -37,8 +37,9 @@ CLIP, TINY = 1.0, 1e-8
 
 
 class Plan(NamedTuple):
-    """How to learn, see ``TrainingSettings``; ``guide``: weight of the guided attention; ``interval``: updates between
-    two validations; ``updates``: at most so many; ``choose``: keep the weights of the best validation, not the last."""
+    """How to learn, see ``NetworkSettings``; ``guide``: weight of the guided attention; ``interval``: updates between
+    two validations; ``updates``: their greatest number; ``choose``: keep the weights of the best
+    validation, not the last."""
 
     dropout: float
     symbol_dropout: float
@@ -148,7 +149,7 @@ def rate_of(progress: Progress, plan: Plan) -> float:
 
 
 def advance(progress: Progress, task: Task, updates: int) -> Progress:
-    """What a member is after so many more updates, or at its next validation, whichever comes first."""
+    """What a member is after some more updates, or at its next validation, whichever comes first."""
     plan, a = task.plan, task.architecture
     if progress.over(plan):
         return progress

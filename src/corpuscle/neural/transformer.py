@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from corpuscle.engine.neural.cells import heads, normalise
-from corpuscle.engine.neural.products import Matrix
 from corpuscle.neural.forward import Batch, Buffers, Encoded, State, numbers
+from corpuscle.neural.kernels.cells import heads, normalise
+from corpuscle.neural.kernels.products import Matrix
 from corpuscle.neural.reference import positions
 from corpuscle.neural.weights import Weights
 

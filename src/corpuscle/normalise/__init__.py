@@ -15,13 +15,11 @@ from typing import TYPE_CHECKING
 from corpuscle.lazy import contents
 
 if TYPE_CHECKING:
-    from corpuscle.normalise.choosing import Choice, explained
-    from corpuscle.normalise.languages import Languages
-    from corpuscle.normalise.noise import Noise
+    from corpuscle.normalise.corpus_tools import Languages, Noise, Survey, error_categories, survey_of
+    from corpuscle.normalise.decoding import Choice, explained
     from corpuscle.normalise.normaliser import Normaliser
-    from corpuscle.normalise.phonetics import read_sounds
     from corpuscle.normalise.replacements import Replacements, read_slang, read_words
-    from corpuscle.normalise.survey import Survey, error_categories, survey_of
-    from corpuscle.normalise.warming import warm
+    from corpuscle.normalise.tokens import read_sounds
+    from corpuscle.normalise.verbs import warm
 
 __all__, __getattr__, __dir__ = contents(__name__, __file__)

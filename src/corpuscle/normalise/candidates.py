@@ -17,14 +17,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from corpuscle.normalise.tokens import reduced
+from corpuscle.normalise.tokens import change_of, reduced
 
 if TYPE_CHECKING:
     from corpuscle.normalise.normaliser import Normaliser
 
 __all__ = [
     "AFTER", "AMONG", "CHANGE", "CONTEXT", "DEFAULTS", "FEATURES", "FREQUENCY", "ITSELF", "SEEN", "SEEN_COLUMNS",
-    "SLANG", "SUPPORT", "Entry", "change_of", "entry_of", "seen_columns", "side_columns",
+    "SLANG", "SUPPORT", "Entry", "entry_of", "seen_columns", "side_columns",
 ]  # fmt: skip
 
 FEATURES = (
@@ -49,9 +49,9 @@ _CUT[[CHANNEL, SOUND, FREQUENCY]] = 1.0, 4.0, 1.0
 SEEN_COLUMNS = [NEVER_SEEN, SEEN, SEEN + 1]
 _ADDED = 0.1
 _PRIOR = 2.0
-"""What was seen without regard to the neighbour counts as so many times beside what was seen with it."""
+"""The weight, in occurrences, of what was seen without regard to the neighbour, compared with what was seen with it."""
 _SPLITS = 3
-"""So many ways to read a token as two words are candidates."""
+"""The number of ways to read a token as two words that are candidates."""
 
 
 class Entry(NamedTuple):
@@ -78,22 +78,6 @@ class Entry(NamedTuple):
     words: np.ndarray
     lengths: np.ndarray
     stands: np.ndarray
-
-
-def change_of(typed: str, form: str) -> tuple[str, str]:
-    """What is left of two words without their common beginning and then their common end.
-
-    >>> change_of("talkin", "talking"), change_of("dese", "these")
-    (('', 'g'), ('d', 'th'))
-    """
-    begin = 0
-    while begin < min(len(typed), len(form)) and typed[begin] == form[begin]:
-        begin += 1
-    typed, form = typed[begin:], form[begin:]
-    end = 0
-    while end < min(len(typed), len(form)) and typed[-1 - end] == form[-1 - end]:
-        end += 1
-    return typed[: len(typed) - end], form[: len(form) - end]
 
 
 def squeezed(word: str) -> str:

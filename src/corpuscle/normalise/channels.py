@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from corpuscle.model import Array
-from corpuscle.normalise.kernels.channel import Channel
+from corpuscle.normalise.kernels.channel import COUNTS, Channel, add_counts
 from corpuscle.normalise.kernels.deletions import Spelled
-from corpuscle.normalise.kernels.estimation import COUNTS, add_counts
 from corpuscle.normalise.tokens import is_examined, letters_of_word, reduced
 
 if TYPE_CHECKING:
@@ -32,7 +31,7 @@ CHANNEL = {"channel": Array("float64", (12,), low=0.0, finite=True)}
 _TYPES = np.array([152.0, 111.0, 24.0, 4.0])
 """How often Cook and Stevenson met stylistic changes, subsequences, prefixes and suffixes."""
 _TYPED = 2000
-"""Without annotated messages the channel is fitted to so many words."""
+"""The number of words that the channel is fitted to without annotated messages."""
 _PASSES = 10
 _ADDED = 0.5
 """Added to every expected count, so that nothing becomes impossible."""
@@ -49,7 +48,7 @@ class Example(NamedTuple):
 
 
 def default_channel(alphabet: int) -> Channel:
-    """A channel with so many letters."""
+    """The channel as Cook and Stevenson found it, over an alphabet of this size."""
     return Channel(
         insert=0.05, keep=0.9, substitute=0.05, delete=0.05, alphabet=float(max(2, alphabet)), first=0.98,
         consonant=0.85, vowel=0.35, types=_TYPES / _TYPES.sum(),

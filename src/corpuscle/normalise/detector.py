@@ -19,8 +19,8 @@ import numpy as np
 from corpuscle.compiled import frozen
 from corpuscle.model import Array
 from corpuscle.normalise.bank import Matches, matches
+from corpuscle.normalise.contexts import Messages, windows_of
 from corpuscle.normalise.kernels.context import Candidates, score_candidates
-from corpuscle.normalise.places import Messages, windows_of
 from corpuscle.normalise.tokens import is_examined
 from corpuscle.random import Random
 from corpuscle.text.corpus import starts_of

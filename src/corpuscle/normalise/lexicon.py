@@ -19,8 +19,7 @@ from corpuscle.model import Array, vocab_arrays
 from corpuscle.normalise.channels import default_channel
 from corpuscle.normalise.kernels.channel import SIMILARITIES, Channel, compare_words, sound_distances
 from corpuscle.normalise.kernels.deletions import Postings, Spelled, build_index, near_words
-from corpuscle.normalise.phonetics import Phonetics
-from corpuscle.normalise.tokens import letters_of_word
+from corpuscle.normalise.tokens import Phonetics, letters_of_word
 from corpuscle.text.characters import letters_of
 from corpuscle.text.vocab import FIRST, Vocab
 
@@ -156,7 +155,7 @@ class Lexicon:
         return np.unique(np.concatenate(parts)).astype(np.int32)
 
     def splits(self, token: str, most: int) -> list[str]:
-        """The most probable ways, at most so many, to read a token as two words of the lexicon, best first."""
+        """The most probable ways to read a token as two words of the lexicon, best first."""
         pairs = [(token[:k], token[k:]) for k in range(1, len(token))]
         known = [pair for pair in pairs if all(part in self.number for part in pair)]
         log = self.log_frequency

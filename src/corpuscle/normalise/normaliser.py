@@ -1,10 +1,10 @@
 """Normaliser: what was meant, word by word, by similarity, sound, frequency, context and what was seen before.
 
 Every token that may be a word has candidates (``candidates``): without annotated messages only tokens that are not in
-the lexicon, with them every token, itself among its candidates. In its place (``places``) each candidate gets scores of
-the language model and of the dependency bank with the words around it, and one is chosen (``choosing``): with the
-weights w of all features by default or of highest likelihood on annotated messages (``weighing``), or by what these are
-compared with. Without annotated messages a detector may say which words are ill-formed at all (``detector``).
+the lexicon, with them every token, itself among its candidates. In its place (``contexts``) each candidate gets scores
+of the language model and of the dependency bank with the words around it, and one is chosen (``decoding``): with the
+weights w of all features by default or of highest likelihood on annotated messages (``weight_training``), or by what
+these are compared with. Without annotated messages a detector may say which words are ill-formed at all (``detector``).
 
 Han and Baldwin, "Lexical normalisation of short text messages: makn sens a #twitter", 2011; Cook and Stevenson, "An
 unsupervised model for text message normalization", 2009.
@@ -27,11 +27,7 @@ from corpuscle.errors import SettingError, warn
 from corpuscle.lm import NgramModel
 from corpuscle.model import Array, vocab_arrays
 from corpuscle.normalise.bank import BANK, bank_of_pairs, bank_of_trees, empty_bank
-from corpuscle.normalise.candidates import (
-    DEFAULTS,
-    FEATURES,
-    change_of,
-)  # fmt: skip
+from corpuscle.normalise.candidates import DEFAULTS, FEATURES
 from corpuscle.normalise.channels import (
     CHANNEL,
     channel_array,
@@ -39,23 +35,16 @@ from corpuscle.normalise.channels import (
     fitted_channel,
     message_examples,
     pair_examples,
-)  # fmt: skip
-from corpuscle.normalise.choosing import Choice, choose
+)
+from corpuscle.normalise.contexts import EDGES, Messages, Type, neighbour_of, type_of
+from corpuscle.normalise.decoding import Choice, choose
 from corpuscle.normalise.detector import DETECTOR, Detector, learn_detector
 from corpuscle.normalise.kernels.bank import SPAN, Entries
 from corpuscle.normalise.lexicon import LEXICON, Lexicon, Reach
-from corpuscle.normalise.phonetics import Phonetics, learned_table
-from corpuscle.normalise.places import (
-    EDGES,
-    Messages,
-    Type,
-    neighbour_of,
-    type_of,
-)  # fmt: skip
 from corpuscle.normalise.replacements import Replacements, Run, replacement_arrays, runs_of
 from corpuscle.normalise.settings import NormaliserSettings
-from corpuscle.normalise.tokens import is_examined, reduced
-from corpuscle.normalise.weighing import best_threshold, fitted_weights
+from corpuscle.normalise.tokens import Phonetics, change_of, is_examined, learned_table, reduced
+from corpuscle.normalise.weight_training import best_threshold, fitted_weights
 from corpuscle.scale import chunks_of
 from corpuscle.settings import learned
 from corpuscle.text.corpus import Corpus
@@ -69,12 +58,12 @@ from corpuscle.text.wording import percent
 __all__ = ["Choice", "Normaliser"]
 
 _CHUNK = 4096
-"""A worker takes about so many tokens at a time."""
+"""The number of tokens, about, that a worker takes at a time."""
 _CAREFUL = 0.9
 """What a change needs where nothing says which words are wrong: many unknown words are names. F1 of changes was best
 between 0.7 (a generated language) and 0.98 (the training messages of W-NUT 2015)."""
 _FEWEST = 50
-"""So many annotated tokens are needed for weights of one's own."""
+"""The number of annotated tokens that weights of one's own need at least."""
 _CACHED = 200_000
 _PARTS = ("seen", "after", "before", "slang", "sounds")
 
@@ -97,6 +86,13 @@ class Normaliser(NormaliserSettings, container.Model):
         components={"lm": (NgramModel.KIND,)},
         check=lambda loaded: _check(loaded),
     )  # fmt: skip
+
+    SAVED: ClassVar = {
+        **{f"{part}_": container.Record(Replacements, f"{part}/") for part in _PARTS},
+        "weights_": container.Arrays("weights"),
+        "detector_": container.Record(Detector, "detector/"),
+        "lm_": container.Inner("lm", "corpuscle.lm:NgramModel"),
+    }
 
     lexicon_: Lexicon = learned()
     lm_: NgramModel = learned()
@@ -348,7 +344,7 @@ class Normaliser(NormaliserSettings, container.Model):
     def choices(
         self, messages: Messages, wrong: Sequence[Sequence[bool]] | None = None, ranked: int = 0
     ) -> list[list[Choice]]:
-        """What becomes of the tokens of messages that have candidates; ``ranked``: with so many of them. ``wrong``:
+        """What becomes of the tokens of messages that have candidates; ``ranked``: how many of them to list. ``wrong``:
         which tokens are ill-formed, where that is known; they and no others are changed."""
         sizes = np.array([len(message) for message in messages], np.int64) + 1
         chunks = [
@@ -377,35 +373,21 @@ class Normaliser(NormaliserSettings, container.Model):
     # ---- files
 
     def _arrays(self) -> Mapping[str, np.ndarray]:
-        arrays = {
-            **self.lexicon_.arrays(), **Vocab.from_words(sorted(self.never_)).arrays("never/"),
-            "channel": channel_array(self.lexicon_.channel), "weights": self.weights_, "bank/keys": self.bank_.keys,
-            "bank/values": self.bank_.values,
-        }  # fmt: skip
-        for part in _PARTS:
-            arrays |= getattr(self, f"{part}_").arrays(f"{part}/")
-        if self.detector_ is not None:
-            arrays |= {"detector/entries": self.detector_.entries, "detector/others": self.detector_.others}
-        return arrays
-
-    def _components(self) -> dict[str, container.Part]:
-        return {"lm": self.lm_.part()}
+        never = Vocab.from_words(sorted(self.never_)).arrays("never/")
+        own = {"channel": channel_array(self.lexicon_.channel)}
+        bank = {"bank/keys": self.bank_.keys, "bank/values": self.bank_.values}
+        return {**self.lexicon_.arrays(), **never, **own, **bank, **super()._arrays()}
 
     def _restore(self, loaded: container.Container) -> None:
+        super()._restore(loaded)
         arrays = loaded.arrays
         words, codes = (Vocab.from_arrays(arrays, f"{name}/") for name in ("words", "codes"))
-        for part in _PARTS:
-            setattr(self, f"{part}_", Replacements.from_arrays(arrays, f"{part}/"))
         phonetics = Phonetics(self.code_length, dict(list(self.sounds_.counts)) or None)
         self.lexicon_ = Lexicon(words, codes, arrays["word_codes"], phonetics)
         self.lexicon_.channel = channel_from_array(arrays["channel"])
         self.never_ = frozenset(Vocab.from_arrays(arrays, "never/").strings[FIRST:])
-        self.weights_ = arrays["weights"]
         keys, values = frozen(arrays["bank/keys"], np.int64), frozen(arrays["bank/values"], np.float32)
-        self.bank_, self.detector_ = Entries(keys, values, len(self.lexicon_.strings)), None
-        if "detector/entries" in arrays:
-            self.detector_ = Detector(arrays["detector/entries"], arrays["detector/others"])
-        self.lm_ = NgramModel.from_container(loaded.component("lm"))
+        self.bank_ = Entries(keys, values, len(self.lexicon_.strings))
 
 
 def _pairs(gold: Normalised) -> list[tuple[str, str]]:

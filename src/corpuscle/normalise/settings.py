@@ -10,7 +10,7 @@ COMBINATIONS = ("loglinear", "sum", "similarity", "context", "channel", "diction
 
 
 class NormaliserSettings(Seeded, Parallel):
-    """Settings of normalisers."""
+    """How candidates are found, what they are ranked by, and what context there is."""
 
     combine: str = setting(
         "How candidates are ranked: by weighted features, by sums of them, by the noisy channel, or by the dictionary.",

@@ -3,7 +3,7 @@
 - ``learn(kit, pack)``: the whole job, step by step, resumable;
 - ``Kit``, ``find_kit``: what the files of a folder are; ``take_in``, ``Intake``: what is in them, and what is wrong;
 - ``LoadedPack``: a pack as one object, which ``corpuscle.load("pack")`` gives; ``Layers``: what it says about a text;
-- ``Step``, ``Chapter``, ``Job``: how a further thing to learn is added, see ``corpuscle.packs.step``;
+- ``Step``, ``Findings``, ``Chapter``, ``Job``: how a further thing to learn is added, see ``corpuscle.packs.step``;
 - ``STEPS``: all that can be learned.
 """
 
@@ -12,13 +12,15 @@ from typing import TYPE_CHECKING
 from corpuscle.lazy import contents
 
 if TYPE_CHECKING:
-    from corpuscle.packs.inspection import FileRow, Problem
+    from corpuscle.packs.chapter import Card, Chapter
+    from corpuscle.packs.findings import Findings
     from corpuscle.packs.intake import Intake, take_in
     from corpuscle.packs.job import Job
     from corpuscle.packs.kit import Kit, find_kit
     from corpuscle.packs.layers import Layers
-    from corpuscle.packs.loaded import LoadedPack
+    from corpuscle.packs.pack import LoadedPack
+    from corpuscle.packs.preparation import FileRow, Problem
     from corpuscle.packs.run import STEPS, Outcome, learn
-    from corpuscle.packs.step import Chapter, Step
+    from corpuscle.packs.step import Step
 
 __all__, __getattr__, __dir__ = contents(__name__, __file__)

@@ -10,20 +10,21 @@ as long as they are few; ``strict`` leaves them in, and the steps that read them
 from __future__ import annotations
 
 import shutil
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from corpuscle.errors import InputError
-from corpuscle.packs.inspection import FileRow, Problem
 from corpuscle.packs.kit import Kit, Recognised, kit_of, read_description, recognise
-from corpuscle.packs.preparation import TAKERS, Preparation, as_it_is, take_pair
+from corpuscle.packs.preparation import TAKERS, FileRow, Preparation, Problem, as_it_is, take_pair
 from corpuscle.text.encodings import checked_encoding, read_any
 from corpuscle.text.files import AnyPath
 from corpuscle.text.interlinear import gloss_table
-from corpuscle.text.languages import language_name, script_of
+from corpuscle.text.scripts import language_name, script_of
 from corpuscle.text.tables import write_table
+from corpuscle.text.wording import percent
 
-__all__ = ["PREPARED", "Intake", "take_in", "write_glosses"]
+__all__ = ["PREPARED", "Intake", "show_rows", "take_in", "write_glosses"]
 
 PREPARED = "prepared"
 """The folder of the pack for files that had to be prepared."""
@@ -142,3 +143,43 @@ def write_glosses(intake: Intake, pack: Path) -> None:
         write_table(path, (), intake.glosses)
     else:
         path.unlink(missing_ok=True)
+
+
+def show_rows(rows: Iterable[FileRow], many: int = 30) -> list[tuple[str, ...]]:
+    """The table of files for people; files of one folder that are alike in everything stand together if there are
+    many."""
+    rows = list(rows)
+    groups: dict[tuple[object, ...], list[FileRow]] = {}
+    for row in rows:
+        alike = (
+            str(PurePosixPath(row.name).parent),
+            PurePosixPath(row.name).suffix,
+            row.role,
+            row.encoding,
+            row.script,
+        )
+        own = (row.name,) if row.problems or row.tiers or len(rows) <= many else ()
+        groups.setdefault((*alike, row.reason, bool(row.done), *own), []).append(row)
+    shown: list[tuple[str, ...]] = []
+    for group in groups.values():
+        first = group[0]
+        one = len(group) == 1
+        folder, suffix = PurePosixPath(first.name).parent, PurePosixPath(first.name).suffix
+        name = first.name if one else f"{folder}/*{suffix} ({len(group)} files)".removeprefix("./")
+        lines = sum(row.lines for row in group)
+        words = sum(row.words * row.lines for row in group) / max(1, lines)
+        attached = sum(row.attached * row.lines for row in group) / max(1, lines)
+        said = [*map(str, first.problems), *first.done, *([f"not used: {first.reason}"] if first.role is None else [])]
+        if first.tiers:
+            said.append(
+                "tiers " + ", ".join(f"{t.name} = {t.role or 'not used'} ({t.annotations:,})" for t in first.tiers)
+            )
+        measured = first.role in ("text", "parallel", "interlinear")
+        shown.append(
+            (
+                name, first.role or "-", first.encoding, first.script, f"{lines:,}" if lines else "",
+                f"{words:.1f}" if measured else "", percent(attached, 0) if measured else "",
+                "; ".join(said) or ("as it is" if one else ""),
+            )
+        )  # fmt: skip
+    return shown

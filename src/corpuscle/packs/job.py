@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from corpuscle.errors import InputError
 from corpuscle.packs.heldout import Split, held_sentences, split
 from corpuscle.packs.kit import Kit, shown_name
-from corpuscle.packs.step import LeftOut, check_enough, wrong_files
-from corpuscle.text import read_conllu, read_text
-from corpuscle.text.corpus import Corpus
-from corpuscle.text.files import read_blocks, read_lines
-from corpuscle.text.stats import characters_of_types
+from corpuscle.packs.step import LeftOut, check_enough, naming, wrong_files
+from corpuscle.text import Bitext, read_bitext, read_conllu, read_text
+from corpuscle.text.corpus import Corpus, characters_of_types, starts_of
+from corpuscle.text.files import AnyPath, read_blocks, read_lines
 from corpuscle.text.tables import read_table
 from corpuscle.text.treebank import Treebank
 from corpuscle.text.vocab import FIRST
 
-__all__ = ["FEWEST_SPACES", "SEGMENTED", "Job"]
+__all__ = ["FEWEST_SPACES", "SEGMENTED", "Job", "Parallel"]
 
 FEWEST_SENTENCES = 20
 """With fewer, a tenth held out says nothing."""
@@ -32,16 +34,38 @@ SEGMENTED = "segmented.txt"
 """Where the segmenter writes the words of such a text, in the pack."""
 
 
+class Parallel(NamedTuple):
+    """All sentence pairs of a kit; ``files``: the source file of each part and how many pairs it has."""
+
+    bitext: Bitext
+    files: list[tuple[str, int]]
+
+    def place(self, pair: int) -> tuple[str, int]:
+        """The source file of a pair, and its line there, counted from 1."""
+        starts = starts_of(count for _, count in self.files)
+        part = int(np.searchsorted(starts, pair, side="right")) - 1
+        return self.files[part][0], pair - int(starts[part]) + 1
+
+
+class Measured(NamedTuple):
+    """A model of a part of the data, that part, the one that it has not seen, and a model of all data."""
+
+    model: Any
+    train: Any
+    test: Any
+    final: Any
+
+
 class Job:
     """Kit, folder of the pack, seed and workers of a run, and what its steps share.
 
-    ``crew``: the settings of learners that say who works, ``workers`` and ``cluster``; ``work``: with the seed.
+    ``workers``: the settings of learners that say who works, ``workers`` and ``cluster``; ``common``: with the seed.
     """
 
     def __init__(self, kit: Kit, pack: Path, seed: int, workers: int | None, cluster: str | None = None):
         self.kit, self.pack, self.seed = kit, pack, seed
-        self.crew: dict[str, Any] = {"workers": workers, "cluster": cluster}
-        self.work: dict[str, Any] = {"seed": seed, **self.crew}
+        self.workers: dict[str, Any] = {"workers": workers, "cluster": cluster}
+        self.common: dict[str, Any] = {"seed": seed, **self.workers}
         self._hashes: dict[str, dict[str, str]] = {}
 
     def __repr__(self) -> str:
@@ -75,6 +99,17 @@ class Job:
             if save:
                 model.save(path)
         return model
+
+    def measured(
+        self, fit: Callable[[Any], Any], data: Any, held: np.ndarray, *, file: str, path: AnyPath
+    ) -> Measured:
+        """Fit a model to data without those that are held out (bool, one an item), so that it can be measured on them;
+        then one to everything, which is saved to ``file`` in the pack. ``path``: where the data came from."""
+        train, test = data.select(np.flatnonzero(~held)), data.select(np.flatnonzero(held))
+        with naming(path):
+            model, final = fit(train), fit(data)
+        final.save(self.pack / file)
+        return Measured(model, train, test, final)
 
     @cached_property
     def raw(self) -> Corpus:
@@ -137,11 +172,53 @@ class Job:
         """The annotated sentences."""
         return read_conllu(self.kit.paths("tagged")[0])
 
+    def check_trees(self) -> list[InputError]:
+        """What is wrong with the file of annotated sentences."""
+        return wrong_files(lambda: self.trees, [()])
+
+    @cached_property
+    def held_trees(self) -> np.ndarray:
+        """Which of the annotated sentences are a seeded tenth, bool."""
+        return held_sentences(self.trees.corpus, self.seed)[0]
+
     @cached_property
     def split_trees(self) -> tuple[Treebank, Treebank]:
-        """The annotated sentences without a seeded tenth, and that tenth."""
-        held, _ = held_sentences(self.trees.corpus, self.seed)
-        return self.trees.select(~held), self.trees.select(held)
+        """The annotated sentences without that tenth, and it."""
+        return self.trees.select(~self.held_trees), self.trees.select(self.held_trees)
+
+    def _sides(self) -> tuple[list[tuple[str, str]], list[InputError]]:
+        """All ``parallel/NAME.src`` with ``parallel/NAME.tgt``, by name; and what is wrong with the others."""
+        sides: dict[str, dict[str, str]] = {}
+        wrong: list[InputError] = []
+        for path in self.kit.paths("parallel"):
+            name = Path(path).name.removesuffix(".gz").removesuffix(".xz")
+            stem, _, side = name.rpartition(".")
+            if side in sides.setdefault(stem, {}):
+                also = Path(sides[stem][side]).name
+                wrong.append(InputError(path, None, f"there is also {also}; which one is meant?"))
+            sides[stem][side] = path
+        for stem, found in sides.items():
+            if len(found) == 1:
+                reason = f"the other language is missing: there is no {stem}.{'tgt' if 'src' in found else 'src'}"
+                wrong.append(InputError(next(iter(found.values())), None, reason))
+        return [(found["src"], found["tgt"]) for found in sides.values() if len(found) == 2], wrong
+
+    def check_parallel(self) -> list[InputError]:
+        """What is wrong with the translations: files without another side, lines that do not match."""
+        pairs, wrong = self._sides()
+        if pairs and wrong_files(lambda: self.parallel, [()]):
+            wrong += wrong_files(read_bitext, pairs)
+        return wrong
+
+    @cached_property
+    def parallel(self) -> Parallel:
+        """The pairs of all ``parallel/NAME.src`` with ``parallel/NAME.tgt``, by name."""
+        pairs, _ = self._sides()
+        parts = [read_bitext(*paths) for paths in pairs]
+        files = list(zip((shown_name(source) for source, _ in pairs), map(len, parts), strict=True))
+        if len(parts) == 1:
+            return Parallel(parts[0], files)
+        return Parallel(Bitext(*(read_text(*paths) for paths in zip(*pairs, strict=True))), files)
 
     def place(self, sentence: int) -> tuple[str | None, int | None]:
         """File and line of a sentence of the text, for errors."""

@@ -2,7 +2,7 @@
 
 Files are recognised by where they stand and what they are called, never by guessing from their content:
 
-    text/**/*.txt, .docx, .odt    running text; without a folder text/, also in the root and other folders
+    text/**/*.txt, .docx, .odt    running text (also other ``text.formats``); without a folder text/, in all folders
     *.eaf, *.flextext, *.sfm      texts with annotation from ELAN, FLEx and Toolbox
     parallel/x.hi, x.en           the same sentences in two languages, line by line, by any two suffixes (.src, .tgt)
     parallel/*.tsv, *.tmx         the same, both languages in one file
@@ -36,8 +36,9 @@ from typing import Any, NamedTuple
 
 from corpuscle.errors import InputError
 from corpuscle.text.files import AnyPath, decode, open_bytes, reading
+from corpuscle.text.formats import format_of
 from corpuscle.text.interlinear import TIER_ROLES
-from corpuscle.text.languages import LANGUAGES
+from corpuscle.text.scripts import LANGUAGES
 
 __all__ = ["ROLES", "Described", "Kit", "Recognised", "content_hash", "find_kit", "read_description", "shown_name"]
 
@@ -67,7 +68,6 @@ _BY_NAME = {
     "noisy.tsv": "meant", "slang.tsv": "slang", "segmented.txt": "segmented",
 }  # fmt: skip
 _INTERLINEAR = {".eaf": "eaf", ".flextext": "flextext", ".sfm": "toolbox", ".toolbox": "toolbox"}
-_TEXT = {".txt": "plain", ".docx": "docx", ".odt": "odt"}
 _PACKED = (".gz", ".xz")
 _ASIDE = {"gold", "test", "dev", "held-out", "heldout", "eval"}
 _NOTES = ("readme", "license", "licence", "copying", "changelog", "notes")
@@ -244,10 +244,13 @@ def _recognise(name: str, has_text: bool) -> Recognised:
         return Recognised(name, "parallel", "side", stem=stem, language=language)
     if suffix == ".tmx":
         return Recognised(name, "parallel", "tmx")
-    if suffix in _TEXT and (top == "text" or not has_text):
-        return Recognised(name, "text", _TEXT[suffix])
+    form = "plain" if suffix == ".txt" else other.name if (other := format_of(plain)) is not None else ""
+    if form and (top == "text" or not has_text):
+        return Recognised(name, "text", form)
     if language in LANGUAGES and (not folder or not has_text):
         return Recognised(name, "parallel", "side", stem=stem, language=language)
+    if form:
+        return Recognised(name, None, reason="there is a folder text/, so only text in it is read: move it there")
     return Recognised(name, None, reason=_reason(name, suffix))
 
 
@@ -255,8 +258,6 @@ def _reason(name: str, suffix: str) -> str:
     pointer = _POINTERS.get(suffix, "")
     if pointer:
         return pointer.replace("{stem}", PurePosixPath(name).stem).replace("{}", name)
-    if suffix in _TEXT:
-        return "there is a folder text/, so only text in it is read: move it there"
     return "nothing is learned from files of this name"
 
 

@@ -22,7 +22,7 @@ from corpuscle.text.treebank import Treebank
 from corpuscle.text.vocab import FIRST, UNKNOWN
 
 if TYPE_CHECKING:
-    from corpuscle.packs.loaded import LoadedPack
+    from corpuscle.packs.pack import LoadedPack
 
 __all__ = ["LAYERS", "Layers", "read"]
 

@@ -7,13 +7,14 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from corpuscle.figures import Series, line_plot
+from corpuscle.figures import Series, bar_plot, line_plot
 from corpuscle.text import html
-from corpuscle.text.html import Html, div, element, fragment, p
+from corpuscle.text.html import Html, div, element, fragment, h3, p
 from corpuscle.text.wording import clip
 
 __all__ = [
-    "card", "curve", "document", "facts", "figure", "grid", "links", "note", "plots", "sentence", "table", "words",
+    "PARSES", "bars", "card", "curve", "document", "facts", "figure", "grid", "links", "note", "plots", "sentence",
+    "table", "titled", "words",
 ]  # fmt: skip
 
 STYLE = Path(__file__).with_name("report.css")
@@ -22,6 +23,12 @@ STYLE = Path(__file__).with_name("report.css")
 def document(title: str, *body: Html, script: str = "", data: object = None) -> Html:
     """A whole page in the style of the reports; ``script`` and ``data`` as in ``text.html``."""
     return html.document(title, STYLE.read_text(encoding="utf-8"), *body, script=script, data=data)
+
+PARSES = (
+    h3("Parses of unseen sentences"),
+    p("Above the words what the parser found, the fainter the less sure; below them what it should have found."),
+)
+"""What stands above pictures of two trees."""
 
 
 def note(*content: object) -> Html:
@@ -45,7 +52,7 @@ def card(*content: object, **attributes: object) -> Html:
 
 
 def grid(cards: Iterable[Html]) -> Html:
-    """Boxes beside each other."""
+    """Boxes next to each other."""
     return div(*cards, class_="grid")
 
 
@@ -67,14 +74,28 @@ def curve(name: str, x: Sequence[float], y: Sequence[float], caption: str = "", 
     return figure(line_plot([Series(name, x, y)], **settings), caption)
 
 
-def plots(figures: Sequence[Html]) -> Html:
-    """Figures beside each other where there is room, else below."""
-    return div(*figures, class_="plots") if figures else fragment()
+def bars(labels: Sequence[str], values: Sequence[float], caption: str = "", **settings: Any) -> Html:
+    """A plot of bars with a caption, if there are any; ``settings`` are those of ``bar_plot``."""
+    return figure(bar_plot(labels, values, **settings), caption) if labels else fragment()
+
+
+def plots(figures: Iterable[Html]) -> Html:
+    """Figures next to each other where there is room, else one below the other."""
+    shown = list(filter(None, figures))
+    return div(*shown, class_="plots") if shown else fragment()
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[object]], numbers: Sequence[int] = ()) -> Html:
     """A table that scrolls by itself if it is too wide; the columns listed in ``numbers`` are aligned to the right."""
     return div(html.table(head, rows, numbers), class_="wide")
+
+
+def titled(
+    title: str, head: Sequence[str], rows: Iterable[Sequence[object]], numbers: Sequence[int] = (), said: str = ""
+) -> list[Html]:
+    """A table under a heading, with a sentence between them; nothing if it has no rows."""
+    rows = list(rows)
+    return [h3(title), *([p(said)] if said else []), table(head, rows, numbers)] if rows else []
 
 
 def facts(pairs: Iterable[tuple[str, object]]) -> Html:

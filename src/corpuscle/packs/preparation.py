@@ -1,41 +1,44 @@
 """Preparing: files of a kit as people have them become files that steps can read, in a folder of the pack.
 
-A function for each role says what a file is good for and writes what has to be written; what is fine stays where it is.
+Each file is looked at: script, lines, sentences, punctuation. A function for each role says what it is good for and
+writes what has to be written; what is fine stays where it is.
 """
 
 from __future__ import annotations
 
 import csv
+import unicodedata
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path, PurePosixPath
 
 import numpy as np
 
-from corpuscle.packs.inspection import (
-    SAMPLE,
-    FileRow,
-    Problem,
-    is_running,
-    is_unspaced,
-    line_breaks_of,
-    look,
-    several_sentences,
-)
 from corpuscle.packs.kit import Described, Recognised
-from corpuscle.text.elan import read_eaf
 from corpuscle.text.encodings import Decoded, read_any
 from corpuscle.text.files import AnyPath, write_atomically
-from corpuscle.text.flextext import read_flextext
-from corpuscle.text.interlinear import Interlinear, Phrase
-from corpuscle.text.languages import LANGUAGES, script_of
-from corpuscle.text.office import read_docx, read_odt
+from corpuscle.text.formats import format_of
+from corpuscle.text.interlinear import Interlinear, Phrase, TierFound
+from corpuscle.text.interlinear_formats import is_toolbox, read_eaf, read_flextext, read_toolbox
 from corpuscle.text.running import prepare
+from corpuscle.text.scripts import LANGUAGES, script_of
 from corpuscle.text.tmx import read_tmx
-from corpuscle.text.toolbox import is_toolbox, read_toolbox
 from corpuscle.text.wording import counted
 
-__all__ = ["TAKERS", "Preparation", "as_it_is", "form_of", "read_interlinear", "take_pair", "tokenised_lines"]
+__all__ = [
+    "TAKERS", "FileRow", "Preparation", "Problem", "as_it_is", "attached_punctuation", "form_of", "line_breaks_of",
+    "read_interlinear", "take_pair", "tokenised_lines",
+]  # fmt: skip
+
+ATTACHED = 0.5
+"""Text with at least this share of its punctuation attached to words is running text."""
+
+SAMPLE = 100_000
+"""So many characters of a file tell its script and its punctuation."""
+
+_FEWEST_MARKS, _FEWEST_SPACES = 10, 0.02
+_WITHIN = "-‐‑'’ʼ·._@/:&"
 
 MOST_BAD = 0.1
 """A file with more lines that cannot be read than this share is not used at all."""
@@ -46,6 +49,112 @@ _HEADINGS = {
     "form", "meaning", "latin", "script", "original", *LANGUAGES, *(name.lower() for name in LANGUAGES.values()),
 }  # fmt: skip
 _MARKUP = ("<s>", "</s>")
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What is wrong with a file, what to do about it (to be copied, where it is a command), and whether the file is
+    used in spite of it."""
+
+    what: str
+    fix: str = ""
+    used: bool = True
+
+    def __str__(self) -> str:
+        return self.what + (f"; {self.fix}" if self.fix else "")
+
+
+@dataclass
+class FileRow:
+    """A file of the kit as it was found: ``role`` (None: ``reason``), form, encoding, script, lines, words per line,
+    the share of punctuation that is attached to words, what was done to it, and what is wrong with it."""
+
+    name: str
+    role: str | None
+    form: str = "plain"
+    reason: str = ""
+    encoding: str = ""
+    script: str = ""
+    lines: int = 0
+    words: float = 0.0
+    attached: float = 0.0
+    done: list[str] = field(default_factory=list)
+    problems: list[Problem] = field(default_factory=list)
+    bad: list[tuple[int, str]] = field(default_factory=list)
+    tiers: tuple[TierFound, ...] = ()
+
+    def to_json(self) -> dict[str, object]:
+        """Plain data."""
+        return {
+            "name": self.name, "role": self.role, "form": self.form, "reason": self.reason, "encoding": self.encoding,
+            "script": self.script, "lines": self.lines, "words_a_line": round(self.words, 2),
+            "attached_punctuation": round(self.attached, 4), "done": self.done,
+            "problems": [{"what": p.what, "fix": p.fix, "used": p.used} for p in self.problems],
+            "bad_lines": [{"line": line, "why": why} for line, why in self.bad],
+            "tiers": [{"name": t.name, "role": t.role, "annotations": t.annotations} for t in self.tiers],
+        }  # fmt: skip
+
+
+def _is_mark(c: str) -> bool:
+    return unicodedata.category(c)[0] == "P" and c not in _WITHIN
+
+
+def attached_punctuation(text: str) -> tuple[float, int]:
+    """Which share of the punctuation that could stand alone is attached to a word, and how many such marks there
+    are."""
+    attached = alone = 0
+    for token in text.split():
+        if all(map(_is_mark, token)):
+            alone += 1
+        elif _is_mark(token[-1]) or (token[-1] == "." and len(token) > 2) or _is_mark(token[0]):
+            attached += 1
+        elif token == ".":
+            alone += 1
+    return attached / max(1, attached + alone), attached + alone
+
+
+def look(row: FileRow, text: str) -> None:
+    """Script, lines and punctuation of a text."""
+    lines = [line for line in text.split("\n") if line.strip()]
+    row.lines = len(lines)
+    row.words = sum(len(line.split()) for line in lines) / max(1, len(lines))
+    some = text[:SAMPLE]
+    row.script = script_of(some)
+    row.attached, _ = attached_punctuation(some)
+
+
+def is_unspaced(text: str) -> bool:
+    some = text[:SAMPLE]
+    inner = sum(some.count(space) for space in " \t\u3000")
+    return inner < _FEWEST_SPACES * max(1, len(some))
+
+
+def is_running(text: str) -> bool:
+    share, marks = attached_punctuation(text[:SAMPLE])
+    return marks >= _FEWEST_MARKS and share >= ATTACHED and not is_unspaced(text)
+
+
+def _ends_sentence(line: str) -> bool:
+    last = line.rstrip().rstrip("\"'”’»)]】」』")[-1:]
+    return bool(last) and unicodedata.category(last) == "Po" and last not in ",;:،、"
+
+
+def line_breaks_of(text: str) -> str:
+    """What a line end is in running text: ``sentence`` where lines end as sentences do or are of very different
+    lengths, ``space`` where sentences go on in the next line."""
+    lines = [line for line in text[:SAMPLE].split("\n") if line.strip()]
+    if not lines or sum(map(_ends_sentence, lines)) >= 0.5 * len(lines):
+        return "sentence"
+    lengths = np.array([len(line) for line in lines])
+    wrapped = len(lines) > 3 and np.percentile(lengths, 75) > 40 and lengths.max() < 1.6 * np.percentile(lengths, 75)
+    return "space" if wrapped else "sentence"
+
+
+def several_sentences(text: str) -> bool:
+    """Whether lines of text without spaces hold more than one sentence."""
+    lines = [line.strip() for line in text[:SAMPLE].split("\n") if line.strip()]
+    inner = sum(sum(c in "。！？．" for c in line[:-1]) for line in lines)
+    return inner > 0.5 * len(lines)
 
 
 class Preparation:
@@ -118,12 +227,12 @@ def tokenised_lines(lines: Sequence[str]) -> list[str]:
 
 def _text(work: Preparation, file: Recognised, row: FileRow) -> list[Recognised]:
     """Running text: as it is, or prepared."""
-    if file.form in ("docx", "odt"):
-        paragraphs = (read_docx if file.form == "docx" else read_odt)(work.folder / file.name)
+    if (form := format_of(file.name)) is not None:
+        paragraphs = form.lines(work.folder / file.name)
         text = "\n".join(paragraphs)
         look(row, text)
         row.encoding = "utf-8"
-        row.done.append(f"text of a .{file.form} file")
+        row.done.append(f"text of a {PurePosixPath(file.name).suffix} file")
         if is_running(text) or is_unspaced(text):
             work.write(file.name, work.sentences(row, text, "sentence"))
         else:

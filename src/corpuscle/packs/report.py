@@ -8,30 +8,53 @@ from __future__ import annotations
 import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from corpuscle import __version__
 from corpuscle.packs import page
-from corpuscle.packs.chapters.verdicts import verdict_of
-from corpuscle.packs.inspection import show_rows
-from corpuscle.packs.intake import Intake
+from corpuscle.packs.chapter import Chapter
+from corpuscle.packs.findings import Findings
+from corpuscle.packs.intake import Intake, show_rows
 from corpuscle.packs.kit import ROLES, Kit
 from corpuscle.packs.pack import Pack
-from corpuscle.packs.step import Chapter, Step
+from corpuscle.packs.step import Step
 from corpuscle.text.html import Html, code, div, element, h3, p, section, small, span
 from corpuscle.text.wording import clip, counted, enumerated, size
 
-__all__ = ["render"]
+__all__ = ["Section", "render"]
 
 _MOST_BAD_LINES = 50
+
+
+class Section(NamedTuple):
+    """A step that was done, what is written down about it, what was found, and its chapter."""
+
+    step: Step
+    record: Mapping[str, Any]
+    findings: Findings
+    chapter: Chapter
+
+    @classmethod
+    def of(cls, step: Step, record: Mapping[str, Any]) -> Section:
+        """A step with what is written down about it."""
+        findings = step.findings.from_json(record["findings"])
+        return cls(step, record, findings, findings.chapter(step))
+
+    @property
+    def used(self) -> tuple[str, ...]:
+        """The roles of the files that its findings come from."""
+        return *self.step.needs, *self.findings.also_from
+
+    @property
+    def notes(self) -> list[Html]:
+        """What was said while it was done."""
+        return [page.note(f"Note: {text}") for text in self.record.get("notes", ())]
 
 
 def render(
     intake: Intake,
     pack: Pack,
-    steps: Sequence[Step],
-    chapters: Mapping[str, Chapter],
-    records: Mapping[str, Mapping[str, Any]],
+    sections: Sequence[Section],
     unused: Sequence[tuple[str, str]],
     left_out: Sequence[tuple[Step, str]],
     failed: Sequence[tuple[Step, list[str]]],
@@ -44,15 +67,15 @@ def render(
     title = f"What was learned from {name}"
     ends = [("use", "How to use it"), ("made", "How it was made")]
     contents = [("missing", "What is missing")] if failed else []
-    contents += [(step.name, step.title) for step in steps] + (ends if steps else ends[1:])
+    contents += [(each.step.name, each.step.title) for each in sections] + (ends if sections else ends[1:])
     return page.document(
         title,
         page.links(contents, class_="contents"),
-        element("header", element("h1", title), *_summary(steps, chapters, records, is_sample)),
+        element("header", element("h1", title), *_summary(sections, is_sample)),
         *([_section("missing", "What is missing", *_missing(pack, failed))] if failed else []),
-        *(_section(step.name, step.title, *_chapter(chapters[step.name], records[step.name])) for step in steps),
-        *([_section("use", "How to use it", *_use(pack, chapters, steps))] if steps else []),
-        _section("made", "How it was made", *_made(intake, pack, steps, records, unused, left_out)),
+        *(_section(each.step.name, each.step.title, *each.chapter.body, *each.notes) for each in sections),
+        *([_section("use", "How to use it", *_use(pack, sections))] if sections else []),
+        _section("made", "How it was made", *_made(intake, pack, sections, unused, left_out)),
     )
 
 
@@ -69,12 +92,10 @@ def _is_sample(kit: Kit, pack: Pack) -> bool:
     return "sample" in pack.state and kit.folder == pack.folder / "kit"
 
 
-def _summary(
-    steps: Sequence[Step], chapters: Mapping[str, Chapter], records: Mapping[str, Mapping[str, Any]], is_sample: bool
-) -> list[Html]:
+def _summary(sections: Sequence[Section], is_sample: bool) -> list[Html]:
     """What was learned, what the figures mean in one sentence each, and the figures."""
-    cards = [card for step in steps for card in chapters[step.name].cards]
-    learned = enumerated([step.learned or step.title.lower() for step in steps]) or "nothing"
+    cards = [card for each in sections for card in each.chapter.cards]
+    learned = enumerated([each.step.learned or each.step.title.lower() for each in sections]) or "nothing"
     sample = (
         " The sample is a made-up language that Corpuscle generates to be tried on; give a folder of your own to learn "
         "from your text."
@@ -83,13 +104,13 @@ def _summary(
     )
     lead = f"From these files Corpuscle has learned {learned}. Everything was computed on this computer.{sample}"
     boxes = [
-        div(element("b", card.number), span(card.what), small(card.beside) if card.beside else "", class_="card")
+        div(element("b", card.number), span(card.what), small(card.baseline) if card.baseline else "", class_="card")
         for card in cards
     ]
     short = [
-        div(element("dt", element("a", step.title, href=f"#{step.name}")), element("dd", verdict))
-        for step in steps
-        if (verdict := verdict_of(step, records[step.name]["findings"]))
+        div(element("dt", element("a", step.title, href=f"#{step.name}")), element("dd", chapter.verdict))
+        for step, _, _, chapter in sections
+        if chapter.verdict
     ]
     said = [h3("In short"), element("dl", *short, class_="short")] if short else []
     return [p(lead, class_="lead"), *said, div(*boxes, class_="cards")]
@@ -105,15 +126,11 @@ def _missing(pack: Pack, failed: Sequence[tuple[Step, list[str]]]) -> list[Html]
     ]
 
 
-def _chapter(chapter: Chapter, record: Mapping[str, Any]) -> list[Html]:
-    return [*chapter.body, *(page.note(f"Note: {text}") for text in record.get("notes", ()))]
-
-
-def _use(pack: Pack, chapters: Mapping[str, Chapter], steps: Sequence[Step]) -> list[Html]:
+def _use(pack: Pack, sections: Sequence[Section]) -> list[Html]:
     rows: list[Html] = []
-    for step in steps:
+    for step, _, _, chapter in sections:
         model = shlex.quote(f"{pack.shown}/{step.writes[0]}")
-        for command, what in chapters[step.name].commands:
+        for command, what in chapter.commands:
             rows += [element("dt", code(command.replace("{model}", model))), element("dd", what)]
     return [
         p("In a terminal; words in capitals are files of yours with a sentence or a name on each line:"),
@@ -126,19 +143,17 @@ def _use(pack: Pack, chapters: Mapping[str, Chapter], steps: Sequence[Step]) -> 
 def _made(
     intake: Intake,
     pack: Pack,
-    steps: Sequence[Step],
-    records: Mapping[str, Mapping[str, Any]],
+    sections: Sequence[Section],
     unused: Sequence[tuple[str, str]],
     left_out: Sequence[tuple[Step, str]],
 ) -> list[Html]:
     kit = intake.kit
-    roles = {role for step in steps for role in step.used(records[step.name]["findings"])}
-    used = {name: role for role in roles for name in kit.files.get(role, ())}
+    used = {name: role for each in sections for role in each.used for name in kit.files.get(role, ())}
     timing = [
-        (step.title, f"{records[step.name]['seconds']:.1f} s", records[step.name]["finished"], _settings(step))
-        for step in steps
+        (step.title, f"{record['seconds']:.1f} s", record["finished"], _settings(step))
+        for step, record, _, _ in sections
     ]
-    models = [(name, _size(pack.folder / name)) for step in steps for name in step.writes]
+    models = [(name, _size(pack.folder / name)) for each in sections for name in each.step.writes]
     source = "" if _is_sample(kit, pack) else shlex.quote(str(kit.folder)) + " "
     parts = [
         page.facts(

@@ -23,13 +23,14 @@ from corpuscle import __version__
 from corpuscle.catalogue import TASKS, find
 from corpuscle.errors import CorpuscleError, CorpuscleWarning, InputError, Interrupted
 from corpuscle.model import source_date
+from corpuscle.packs.chapter import Chapter
 from corpuscle.packs.intake import PREPARED, Intake, take_in, write_glosses
 from corpuscle.packs.job import Job
 from corpuscle.packs.kit import ROLES
 from corpuscle.packs.pack import Pack, write_json
 from corpuscle.packs.precompile import Precompiler, is_cold, mark_warm
-from corpuscle.packs.report import render
-from corpuscle.packs.step import Chapter, LeftOut, Step
+from corpuscle.packs.report import Section, render
+from corpuscle.packs.step import LeftOut, Step
 from corpuscle.progress import clock, complain, is_interrupt, say, working
 from corpuscle.scale import default_workers
 from corpuscle.text.files import AnyPath, write_atomically
@@ -40,10 +41,10 @@ STEPS: tuple[Step, ...] = tuple(find(place) for task in TASKS.values() for place
 """All that can be learned, in the order of the catalogue, in which it is done."""
 
 _MOST_ERRORS = 20
-"""So many of a step are told one by one."""
+"""At most this number of errors of a step is shown one by one."""
 
 _MOST_SAID = 20
-"""So many lines about files are said before learning begins."""
+"""At most this number of lines about files is said before learning begins."""
 
 _WORTH_COMPILING = 5000
 """Bytes."""
@@ -122,15 +123,16 @@ def learn(
     sound = [step for step in possible if step.name not in failed]
     kept, left_out, bugs = _do_all(sound, job, target, failed)
     learned = [step for step in sound if step.name not in left_out and step.name not in failed]
-    chapters = {step.name: step.report(target.state["steps"][step.name]["findings"], step) for step in learned}
+    sections = [Section.of(step, target.state["steps"][step.name]) for step in learned]
     omitted = [(step, left_out[step.name].reason) for step in possible if step.name in left_out]
     missing = [(step, failed[step.name]) for step in possible if step.name in failed]
-    report = _write_report(intake, target, learned, chapters, omitted, missing)
+    report = _write_report(intake, target, sections, omitted, missing)
     if bugs:
         raise bugs[0]
     if not learned and not failed:
         raise next(iter(left_out.values()))
     reasons = {step.name: reason for step, reason in omitted}
+    chapters = {each.step.name: each.chapter for each in sections}
     return Outcome(target.folder, report, chapters, tuple(kept), reasons, failed, refused, clock() - began)
 
 
@@ -169,7 +171,7 @@ def _do_all(
                 failed[step.name] = [f"internal error: {type(error).__name__}: {error}"]
                 bugs.append(error)
     except (KeyboardInterrupt, Interrupted):
-        done = [s.title.lower() for s in steps if target.is_done(s.name, _fingerprint(s, job, target))]
+        done = [s.title.lower() for s in steps if _is_done(s, job, target)]
         finished = f"finished: {', '.join(done)}" if done else "nothing is finished yet"
         message = f"stopped during the step {step.title.lower()!r} ({finished}); the same command goes on from here"
         raise Interrupted(message) from None
@@ -179,11 +181,11 @@ def _do_all(
 
 
 def _check(steps: Sequence[Step], job: Job, target: Pack) -> dict[str, list[str]]:
-    """The errors in the files of steps that are still to be done, each of which is told once."""
+    """The errors in the files of steps that are still to be done, each of which is shown once."""
     failed = {}
     for step in steps:
         try:
-            done = target.is_done(step.name, _fingerprint(step, job, target))
+            done = _is_done(step, job, target)
             wrong = [] if done else step.check(job)
         except LeftOut:  # the step will say so
             continue
@@ -208,7 +210,7 @@ def _cold(steps: Sequence[Step], job: Job, target: Pack) -> list[str]:
         for step in steps
         if step.kernels
         and is_cold(step.kernels)
-        and not target.is_done(step.name, _fingerprint(step, job, target))
+        and not _is_done(step, job, target)
         and sum(os.path.getsize(path) for role in step.needs for path in job.kit.paths(role)) >= _WORTH_COMPILING
     ]
     return todo[:0:-1] if default_workers() > 1 else []
@@ -279,22 +281,27 @@ def _fingerprint(step: Step, job: Job, target: Pack) -> str:
     return hashlib.blake2b(json.dumps(facts, sort_keys=True).encode(), digest_size=16).hexdigest()
 
 
+def _is_done(step: Step, job: Job, target: Pack) -> bool:
+    """Whether a step need not be done again: nothing has changed, and what was found can be read."""
+    return target.is_done(step.name, _fingerprint(step, job, target)) and step.read(target.done(step.name)) is not None
+
+
 def _do(step: Step, job: Job, target: Pack) -> bool:
     """Do a step unless it is done; returns whether it was."""
-    fingerprint = _fingerprint(step, job, target)
-    if target.is_done(step.name, fingerprint):
+    if _is_done(step, job, target):
         say(f"{step.title.lower()}: already done")
         return True
     say(f"{step.title.lower()} ...")
     began = clock()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", CorpuscleWarning)
-        findings = {**step.run(job, step.settings), "bytes": (job.pack / step.writes[0]).stat().st_size}
+        found = step.learn(job, step.settings).to_json()
+        findings = found | {"bytes": (job.pack / step.writes[0]).stat().st_size}
     seconds = clock() - began
     notes = list(dict.fromkeys(str(w.message) for w in caught if issubclass(w.category, CorpuscleWarning)))
     target.record(
-        step.name, step.writes, fingerprint=fingerprint, version=step.version, settings=dict(step.settings),
-        seconds=round(seconds, 3), finished=_today(), notes=notes, findings=findings,
+        step.name, step.writes, fingerprint=_fingerprint(step, job, target), version=step.version,
+        settings=dict(step.settings), seconds=round(seconds, 3), finished=_today(), notes=notes, findings=findings,
     )  # fmt: skip
     if step.kernels:
         mark_warm(step.kernels)
@@ -312,13 +319,11 @@ def _today() -> str:
 def _write_report(
     intake: Intake,
     target: Pack,
-    steps: Sequence[Step],
-    chapters: Mapping[str, Chapter],
+    sections: Sequence[Section],
     left_out: Sequence[tuple[Step, str]],
     failed: Sequence[tuple[Step, list[str]]],
 ) -> Path:
-    kit, records = intake.kit, {step.name: target.done(step.name) or {} for step in steps}
-    used = {role for step in steps for role in step.used(records[step.name]["findings"])}
+    kit, used = intake.kit, {role for each in sections for role in each.used}
     unused = [(name, ROLES[role]) for role, names in kit.files.items() if role not in used for name in names]
     unused += list(kit.reasons.items())
     write_json(
@@ -331,12 +336,12 @@ def _write_report(
             "not_used": sorted(name for name, _ in unused),
             "intake": [row.to_json() for row in intake.rows],
             "languages": dict(kit.languages),
-            "steps": records,
+            "steps": {each.step.name: each.record for each in sections},
             "left_out": {step.name: reason for step, reason in left_out},
             "failed": {step.name: errors for step, errors in failed},
         },
     )
     path = target.folder / "report.html"
     with write_atomically(path, "w") as file:
-        file.write(render(intake, target, steps, chapters, records, sorted(unused), left_out, failed))
+        file.write(render(intake, target, sections, sorted(unused), left_out, failed))
     return path

@@ -17,15 +17,14 @@ from typing import TYPE_CHECKING
 from corpuscle.lazy import contents
 
 if TYPE_CHECKING:
+    from corpuscle.parse.base import BranchingParser
     from corpuscle.parse.boosted import BoostedParser
-    from corpuscle.parse.branching import BranchingParser
-    from corpuscle.parse.curves import Point, learning_curve
     from corpuscle.parse.decoding import Parses, Ranked
     from corpuscle.parse.latent import LatentTrees, Likelihoods
     from corpuscle.parse.mst import MstParser
     from corpuscle.parse.pairs import PairParser
     from corpuscle.parse.projection import ProjectedParser, Projection
     from corpuscle.parse.rerank import Reranker
-    from corpuscle.parse.warming import warm
+    from corpuscle.parse.verbs import Point, learning_curve, warm
 
 __all__, __getattr__, __dir__ = contents(__name__, __file__)

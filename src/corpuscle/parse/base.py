@@ -1,9 +1,10 @@
-"""What all dependency parsers share: the verbs of the task, the names of relations, and which sentences they take."""
+"""What all dependency parsers share: the verbs of the task, the names of relations, and which sentences they take; and
+``BranchingParser``, what a parser has to beat: every word hangs on its left neighbour, or on its right one."""
 
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -12,6 +13,7 @@ from corpuscle.errors import SettingError, warn
 from corpuscle.learning import Checkpoint
 from corpuscle.parse.decoding import Chunk, Parses, Ranked, related
 from corpuscle.parse.kernels.training import room_for
+from corpuscle.parse.settings import BranchingSettings
 from corpuscle.parse.training import RelationLearner
 from corpuscle.parse.words import N_TAGS, SOURCES, TAG_LAYERS, layers_of
 from corpuscle.settings import learned
@@ -19,9 +21,9 @@ from corpuscle.tag import Tagger
 from corpuscle.text.layers import Layer, aligned_signature
 from corpuscle.text.treebank import Treebank
 from corpuscle.text.vocab import FIRST, Vocab
-from corpuscle.words import WordSources
+from corpuscle.words import WordFeatures
 
-__all__ = ["LONGEST", "DependencyParser", "check_length", "signature"]
+__all__ = ["LONGEST", "BranchingParser", "DependencyParser", "check_length", "signature"]
 
 LONGEST = 1000
 """Words of the longest sentence that is parsed: the room for pairs grows with their cube."""
@@ -31,19 +33,24 @@ _COLUMNS = {"tags": "UPOS", "xpos": "XPOS", "lemmas": "LEMMA", "features": "FEAT
 
 
 class DependencyParser(container.Model):
-    """A parser of sentences. A class of it has ``parse`` and ``ranked``, and, if it learns relations, the settings
-    ``relation_bits`` and ``seed``.
+    """What all parsers of sentences do; a parser is this and a class of settings. It has ``parse`` and ``ranked``,
+    and, if it learns relations, the settings ``relation_bits`` and ``seed``.
 
     Learned: ``relation_weights_`` float32 (2^relation_bits, relations), both 0 without relations; ``relations_``: a
     ``Vocab`` of their names; ``tag_layers_``: which layers it takes for tags; ``sources_``: which others stand beside
     forms; ``known_``: what raw text says of words; ``tagger_``: a tagger for words without tags, or None.
+
+    ``KNOWS_WORDS``: its ``fit`` takes what raw text says of words; ``CALIBRATED``: it knows how likely its arcs are.
     """
+
+    KNOWS_WORDS: ClassVar[bool] = False
+    CALIBRATED: ClassVar[bool] = False
 
     relation_weights_: np.ndarray = learned()
     relations_: Vocab = learned()
     tag_layers_: tuple[str, ...] = learned()
     sources_: tuple[str, ...] = ()
-    known_: WordSources = WordSources.none()
+    known_: WordFeatures = WordFeatures.none()
     tagger_: Tagger | None = None
     distance: str = "length"
 
@@ -52,6 +59,10 @@ class DependencyParser(container.Model):
         if self.tagger_ is None:
             raise SettingError("this parser has no tagger inside: train one with tags jackknife, or give a tagger")
         return self.tagger_.annotate(bank.without(*self.tagger_.layers_))
+
+    def tagged_by(self, tagger: Tagger | None, bank: Treebank) -> Treebank:
+        """A text with the tags that the parser needs: those of a tagger of its language, or of the one inside."""
+        return self.tagged(bank) if tagger is None else tagger.annotate(bank)
 
     def parse(self, bank: Treebank, *, confidence: bool = False) -> Parses:
         """The best tree of every sentence; ``confidence``: also how likely each of its arcs is."""
@@ -144,8 +155,51 @@ def check_length(bank: Treebank) -> None:
         raise bank.error(f"sentence {where + 1} has {longest:,} words; at most {LONGEST:,} are parsed", where)
 
 
-def signature(bank: Treebank, known: WordSources | None = None) -> str:
+def signature(bank: Treebank, known: WordFeatures | None = None) -> str:
     """A hash of words, heads, relations, of all layers that a parser may look at, and of what is known of words."""
     layers = (getattr(bank, name) for name in (*TAG_LAYERS, *SOURCES))
     more = () if known is None else (known.words, known.values)
     return aligned_signature(bank.corpus.signature(), bank.heads.astype(np.int32), bank.relations, *layers, *more)
+
+
+class BranchingParser(BranchingSettings, DependencyParser):
+    """``right``: the head of a word is the one before it, the first is the root (branches grow to the right); ``left``:
+    the one behind it, the last is the root. There is nothing to learn, and relations have no names."""
+
+    KIND: ClassVar[container.Kind] = container.Kind("parse.branching", 1, {})
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.relations_ = Vocab.from_words([])
+
+    def fit(self, bank: Treebank, dev: Treebank | None = None) -> BranchingParser:
+        """Look at the trees, from which there is nothing to learn."""
+        if dev is not None:
+            raise SettingError("a rule learns nothing: there is nothing that --dev could choose")
+        bank.check_trees()
+        bank.check_lengths(LONGEST)
+        self.provenance_ = {"sentences": len(bank), "words": bank.corpus.n_tokens, "relations": 0}
+        return self
+
+    def tagged_by(self, tagger: Any, bank: Treebank) -> Treebank:
+        """The text with the tags of a tagger, if there is one: no tags are needed."""
+        return bank if tagger is None else tagger.annotate(bank)
+
+    def parse(self, bank: Treebank, *, confidence: bool = False) -> Parses:
+        """The one tree of every sentence; it is neither likely nor unlikely."""
+        if confidence:
+            raise SettingError("trees that know nothing of words have no confidence")
+        starts, lengths = bank.corpus.sentence_starts, bank.corpus.lengths
+        before = np.arange(bank.corpus.n_tokens) - np.repeat(starts[:-1], lengths)
+        behind = np.where(before + 2 > np.repeat(lengths, lengths), 0, before + 2)
+        heads = (before if self.method == "right" else behind).astype(np.int32)
+        return Parses(heads, np.zeros(len(heads), np.int32), np.zeros(len(bank)), np.empty(0))
+
+    def ranked(self, bank: Treebank, k: int) -> Ranked:
+        """The one tree of every sentence."""
+        parses, counts = self.parse(bank), (bank.corpus.lengths > 0).astype(np.int64)
+        return Ranked(counts, np.zeros(int(counts.sum())), parses.heads, parses.relations)
+
+    def summary(self) -> dict[str, Any]:
+        """Nothing to say."""
+        return {}

@@ -5,7 +5,7 @@
 where s_B is the score of the graph-based parser and s_C the sum of log C over the arcs between words. Both are sums
 over arcs (and pairs of modifiers), so the best tree is found as before. The weight is tuned exactly: along a line the
 best score of a sentence is a convex function, made of the straight lines of a few trees, and its corners are found by
-parsing (``engine.optim.envelope``). It means something for this pair of parsers only: the size of s_B depends on how
+parsing (``envelope``). It means something for this pair of parsers only: the size of s_B depends on how
 long the graph-based parser was trained.
 
 Jiang and Liu, "Dependency parsing and projection based on word-pair classification", 2010, section 5; Och, "Minimum
@@ -14,14 +14,14 @@ error rate training in statistical machine translation", 2003.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any, ClassVar
+from itertools import pairwise
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from corpuscle import model as container
-from corpuscle.engine.optim.envelope import Line, best_point, envelope
 from corpuscle.parse.base import DependencyParser
 from corpuscle.parse.decoding import Chunk, Parses, Ranked, chunks_for, parse_chunk, rank_chunk
 from corpuscle.parse.kernels.pairs import Sight
@@ -34,9 +34,65 @@ from corpuscle.parse.words import N_TAGS
 from corpuscle.text.overlap import item_hashes
 from corpuscle.text.treebank import Treebank
 
-__all__ = ["BoostedParser"]
+__all__ = ["BoostedParser", "Line", "best_point", "envelope"]
 
 _CLASSIFIERS: dict[str, type[PairParser]] = {each.KIND.name: each for each in (PairParser, ProjectedParser)}
+
+# ---- the weight
+
+
+_SAME = 1e-9
+
+
+class Line(NamedTuple):
+    """A score as a function of x, height + slope x, and what has it."""
+
+    height: float
+    slope: float
+    item: Any
+
+
+def envelope(best_at: Callable[[float], Line], low: float, high: float) -> list[tuple[float, Line]]:
+    """The lines that are the highest somewhere between ``low`` and ``high``, each with where it begins to be.
+
+    A decoder finds the item whose score, height + slope x, is largest at a given x. Over an interval the largest score
+    is a convex function made of a few such lines. They are all found by asking at both ends: if the two lines differ,
+    the decoder is asked where they cross; if nothing is higher there, that is a corner, else both halves are searched.
+    About two questions a line.
+    """
+    first, last = best_at(low), best_at(high)
+    found, todo = [(low, first)], [(first, last)]
+    while todo:
+        left, right = todo.pop()
+        if right.slope - left.slope <= _SAME * (1.0 + abs(left.slope)):
+            continue
+        x = min(max((left.height - right.height) / (right.slope - left.slope), low), high)
+        middle, value = best_at(x), left.height + left.slope * x
+        if middle.height + middle.slope * x <= value + _SAME * (1.0 + abs(value)):
+            found.append((x, right))
+        else:
+            todo += [(middle, right), (left, middle)]
+    return found
+
+
+def best_point(pieces: Sequence[Sequence[tuple[float, float]]], high: float) -> tuple[float, float]:
+    """The largest sum of step functions up to ``high``, and the middle of the first interval that has it.
+
+    ``pieces``: of each function where its steps begin and how high they are; all begin at the same point.
+
+    >>> best_point([[(0.0, 1.0), (2.0, 3.0)], [(0.0, 2.0), (3.0, 0.0)]], 5.0)
+    (5.0, 2.5)
+    """
+    total = sum(steps[0][1] for steps in pieces)
+    low = pieces[0][0][0] if pieces else 0.0
+    changes = sorted((x, after - before) for steps in pieces for (_, before), (x, after) in pairwise(steps))
+    best, point = total, (low + (changes[0][0] if changes else high)) / 2.0
+    for number, (x, change) in enumerate(changes):
+        total += change
+        end = changes[number + 1][0] if number + 1 < len(changes) else high
+        if total > best and end > x:
+            best, point = total, (x + end) / 2.0
+    return best, point
 
 
 class BoostedParser(BoostSettings, DependencyParser):
@@ -140,10 +196,8 @@ class BoostedParser(BoostSettings, DependencyParser):
 
 
 def _parse_chunk(task: tuple[Sight, Chunk], parser: BoostedParser) -> Parses:
-    """The parses of some sentences."""
     return parse_chunk(task[1], parser.base, partial(parser.add_to, task[0]))
 
 
 def _rank_chunk(task: tuple[Sight, Chunk], parser: BoostedParser) -> Ranked:
-    """The best trees of some sentences."""
     return rank_chunk(task[1], parser.base, partial(parser.add_to, task[0]))

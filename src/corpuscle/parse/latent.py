@@ -40,7 +40,7 @@ from corpuscle.parse.kernels.latent import (
     score_lists,
     sum_room,
 )
-from corpuscle.parse.settings import LatentSettings
+from corpuscle.parse.settings import RerankSettings
 from corpuscle.parse.states import polished, recovered
 from corpuscle.scale import chunks_of, each
 from corpuscle.text.preprocessing import Preprocessing
@@ -48,7 +48,7 @@ from corpuscle.text.treebank import Treebank
 from corpuscle.text.vocab import END, FIRST, UNKNOWN, Vocab
 from corpuscle.words import OsccaVectors, SvdVectors, TsccaVectors, WordVectors
 from corpuscle.words.lrmvl import LrmvlVectors
-from corpuscle.words.signatures import signature_of, vocabulary_of
+from corpuscle.words.spelling import signature_of, vocabulary_of
 
 __all__ = ["LATENT", "Basis", "LatentTrees", "Likelihoods", "basis_of_pairs", "basis_of_vectors", "learn", "tags_of"]
 
@@ -124,7 +124,7 @@ def tags_of(bank: Treebank, layer: str, vocab: Vocab) -> np.ndarray:
 # ---- what words are
 
 
-def basis_of_pairs(bank: Treebank, settings: LatentSettings, layer: str) -> Basis:
+def basis_of_pairs(bank: Treebank, settings: RerankSettings, layer: str) -> Basis:
     """Rows from which words (or tags) are children of which: singular vectors of counts of child and (side, head), or
     canonical directions of the two. Rare words are classes by what they look like."""
     if settings.observe == "tags":
@@ -296,7 +296,7 @@ def score_trees(
 
 
 def moments_of(
-    trees: Trees, basis: np.ndarray, which: int, settings: LatentSettings, marks: int = 0
+    trees: Trees, basis: np.ndarray, which: int, settings: RerankSettings, marks: int = 0
 ) -> Moments:
     """Means over all triples of trees (sums, if there are none), as the settings say."""
     lengths, by_nodes, stop = np.diff(trees.starts), settings.weighting == "nodes", END if settings.stops else -1
@@ -342,6 +342,7 @@ def _directions(moments: Moments, most: int) -> np.ndarray:
 
 def _turned(moments: Moments, chosen: np.ndarray) -> Moments:
     """Moments of rows times ``chosen`` (k, rank)."""
+
     def square(matrix: np.ndarray) -> np.ndarray:
         return chosen.T @ matrix @ chosen
 
@@ -382,7 +383,7 @@ def _used(seen: Mapping[int, int], wanted: str) -> tuple[str, tuple[int, ...]]:
 
 
 def observables_of(
-    trees: Trees, basis: Basis, settings: LatentSettings, marks: int
+    trees: Trees, basis: Basis, settings: RerankSettings, marks: int
 ) -> tuple[Observables, dict[str, Any]]:
     """The observables of trees, with operators of marks if ``marks`` is not 0, and how they were found."""
     counts = np.bincount(trees.symbols, minlength=len(basis.rows))
@@ -442,7 +443,7 @@ def _with_stop(basis: Basis) -> Basis:
 
 
 def learn(
-    bank: Treebank, settings: LatentSettings, layer: str, vectors: WordVectors | tuple[Vocab, np.ndarray] | None = None
+    bank: Treebank, settings: RerankSettings, layer: str, vectors: WordVectors | tuple[Vocab, np.ndarray] | None = None
 ) -> LatentTrees:
     """Learn from gold trees; ``layer``: which tags; ``vectors``: of words, else from the trees themselves."""
     basis = basis_of_pairs(bank, settings, layer) if vectors is None else basis_of_vectors(vectors)

@@ -32,7 +32,7 @@ from corpuscle.parse.decoding import (
     rank_chunk,
     temper_chunk,
 )
-from corpuscle.parse.kernels.lifting import crossings, lift
+from corpuscle.parse.kernels.pseudo_projective import crossings, lift
 from corpuscle.parse.kernels.training import Decoding, Learning, room_for
 from corpuscle.parse.settings import MstSettings
 from corpuscle.parse.training import ARCS, RELATIONS, ArcLearner
@@ -44,7 +44,7 @@ from corpuscle.text.overlap import item_hashes
 from corpuscle.text.treebank import Treebank
 from corpuscle.text.vocab import FIRST, Vocab
 from corpuscle.words import SOURCES as WORD_SOURCES
-from corpuscle.words import WordSources
+from corpuscle.words import WordFeatures
 
 __all__ = ["PARTIAL", "MstParser"]
 
@@ -82,6 +82,19 @@ class MstParser(MstSettings, DependencyParser):
         components=lambda extra: {"tagger": (Tagger.KIND,)} if extra.get("tagger") else {},
         check=lambda loaded: _check(loaded),
     )
+    SAVED: ClassVar = {
+        "relations_": container.Record(Vocab),
+        "weights_": container.Arrays("weights"),
+        "relation_weights_": container.Arrays("relation_weights"),
+        "history_": container.Arrays("history"),
+        "tag_layers_": container.Fact("tag_layers", tuple),
+        "sources_": container.Fact("sources", tuple),
+        "crossing_": container.Fact("crossing"),
+        "temperature_": container.Fact("temperature"),
+        "tagger_": container.Inner("tagger", "corpuscle.tag:Tagger"),
+    }
+    KNOWS_WORDS = True
+    CALIBRATED = True
 
     weights_: np.ndarray = learned()
     crossing_: bool = learned()
@@ -89,7 +102,7 @@ class MstParser(MstSettings, DependencyParser):
     history_: np.ndarray = learned()
 
     def checkpoint(
-        self, bank: Treebank, path: str | PathLike[str], resume: bool = False, known: WordSources | None = None
+        self, bank: Treebank, path: str | PathLike[str], resume: bool = False, known: WordFeatures | None = None
     ) -> Checkpoint:
         """Where ``fit`` keeps unfinished work while it learns the model ``path``."""
         return Checkpoint(path, PARTIAL, self.settings, signature(bank, known), resume=resume)
@@ -99,7 +112,7 @@ class MstParser(MstSettings, DependencyParser):
         bank: Treebank,
         dev: Treebank | None = None,
         *,
-        known: WordSources | None = None,
+        known: WordFeatures | None = None,
         checkpoint: Checkpoint | None = None,
     ) -> MstParser:
         """Learn from trees, and from what raw text says of words; development trees choose after how many passes to
@@ -115,7 +128,7 @@ class MstParser(MstSettings, DependencyParser):
             self.tagger_, bank = learner.fit(bank, sources=known), jackknife(learner, bank, sources=known)
             dev = dev and self.tagged(dev)
         self.tag_layers_, self.sources_, self.chosen_ = tag_layers(bank), sources_of(bank, self.sources), {}
-        self.known_ = known or WordSources.none()
+        self.known_ = known or WordFeatures.none()
         if self.tagger_ is None:
             # Paths of several lengths, clusters of several sizes stand in for tags that may be wrong; beside right ones
             # they are noise to a parser of few trees.
@@ -227,29 +240,17 @@ class MstParser(MstSettings, DependencyParser):
         return figures | ({"uas_dev": float(self.history_[:, 1].max())} if "passes" in self.chosen_ else {})
 
     def _arrays(self) -> dict[str, np.ndarray]:
-        arrays = {"weights": self.weights_, "relation_weights": self.relation_weights_, "history": self.history_}
-        return self.relations_.arrays() | arrays | self.known_.arrays()
+        return {**super()._arrays(), **self.known_.arrays()}
 
     def _extra(self) -> dict[str, Any]:
-        return {
-            "tag_layers": list(self.tag_layers_), "sources": list(self.sources_), "crossing": self.crossing_,
-            "temperature": self.temperature_, "tagger": self.tagger_ is not None,
-        }  # fmt: skip
-
-    def _components(self) -> dict[str, container.Part]:
-        return {} if self.tagger_ is None else {"tagger": self.tagger_.part()}
+        return {**super()._extra(), "tagger": self.tagger_ is not None}
 
     def _restore(self, loaded: container.Container) -> None:
-        arrays = loaded.arrays
-        self.weights_, self.relation_weights_ = arrays["weights"], arrays["relation_weights"]
-        self.history_, self.relations_ = arrays["history"], Vocab.from_arrays(arrays)
-        self.tag_layers_, self.crossing_ = tuple(loaded.extra["tag_layers"]), loaded.extra["crossing"]
-        self.sources_, self.known_ = tuple(loaded.extra.get("sources", ())), WordSources.none()
-        if "sources/words" in arrays:
-            self.known_ = WordSources.from_arrays(arrays)
-        self.temperature_ = float(loaded.extra.get("temperature", 1.0))
-        inside = loaded.extra.get("tagger", False)
-        self.tagger_ = Tagger.from_container(loaded.component("tagger")) if inside else None
+        super()._restore(loaded)
+        # Files of earlier versions do not have all of these.
+        self.sources_, self.temperature_ = self.sources_ or (), self.temperature_ or 1.0
+        known = "sources/words" in loaded.arrays
+        self.known_ = WordFeatures.from_arrays(loaded.arrays) if known else WordFeatures.none()
 
 
 _RELATION_PASSES = 5

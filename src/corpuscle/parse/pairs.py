@@ -20,7 +20,6 @@ import numpy as np
 from corpuscle import learning
 from corpuscle import model as container
 from corpuscle.engine.dp import charts, spanning
-from corpuscle.engine.optim.lbfgs import Minimiser
 from corpuscle.errors import SettingError
 from corpuscle.learning import Checkpoint
 from corpuscle.parse.base import LONGEST, DependencyParser, check_length, signature
@@ -40,6 +39,7 @@ from corpuscle.parse.kernels.pairs import (
     score_pairs,
 )
 from corpuscle.parse.kernels.segments import best_segments
+from corpuscle.parse.lbfgs import Minimiser
 from corpuscle.parse.settings import PairSettings
 from corpuscle.parse.training import RELATIONS
 from corpuscle.parse.words import layers_of, marks_before, tag_layers
@@ -120,6 +120,14 @@ class PairParser(PairSettings, DependencyParser):
         components=lambda extra: pair_parts(extra),
         check=lambda loaded: check_pairs(PairParser, loaded),
     )
+
+    SAVED: ClassVar = {
+        "relations_": container.Record(Vocab),
+        "weights_": container.Arrays("weights"),
+        "relation_weights_": container.Arrays("relation_weights"),
+        "history_": container.Arrays("history"),
+        "tag_layers_": container.Fact("tag_layers", tuple),
+    }
 
     weights_: np.ndarray = learned()
     correction_: float = learned()
@@ -294,23 +302,14 @@ class PairParser(PairSettings, DependencyParser):
         return {"passes": len(self.history_), "loss": float(self.history_[-1, 0])}
 
     def _arrays(self) -> dict[str, np.ndarray]:
-        arrays = {
-            "weights": self.weights_, "relation_weights": self.relation_weights_, "history": self.history_,
-            "correction": np.array([self.correction_]),
-        }  # fmt: skip
-        return self.relations_.arrays() | arrays
-
-    def _extra(self) -> dict[str, Any]:
-        return {"tag_layers": list(self.tag_layers_)}
+        return {**super()._arrays(), "correction": np.array([self.correction_])}
 
     def _components(self) -> dict[str, container.Part]:
         return {} if self.tag_layers_ else {"classes": self.classes_.part()}
 
     def _restore(self, loaded: container.Container) -> None:
-        arrays = loaded.arrays
-        self.weights_, self.relation_weights_ = arrays["weights"], arrays["relation_weights"]
-        self.history_, self.relations_ = arrays["history"], Vocab.from_arrays(arrays)
-        self.tag_layers_, self.correction_ = tuple(loaded.extra["tag_layers"]), float(arrays["correction"][0])
+        super()._restore(loaded)
+        self.correction_ = float(loaded.arrays["correction"][0])
         if not self.tag_layers_:
             part = loaded.component("classes")
             self.classes_ = class_models()[part.kind].from_container(part)
@@ -364,7 +363,6 @@ def _parse_chunk(task: tuple[Sight, Chunk], parser: PairParser) -> Parses:
 
 
 def _rank_chunk(task: tuple[Sight, Chunk], parser: PairParser) -> Ranked:
-    """The ``wanted`` best trees of every sentence."""
     sight, chunk = task
     best = [(trees.ravel(), values) for trees, values, _ in _trees(sight, chunk, chunk.wanted, parser)]
     heads, scores = (np.concatenate([np.zeros(0, dtype), *each]) for dtype, each in

@@ -229,6 +229,10 @@ class ProjectedParser(ProjectionSettings, PairParser):
             right[level] = float((self.parse(dev).heads == dev.heads).mean())
         return max(right, key=lambda level: right[level]) if right else levels[0]
 
+    def tagged_by(self, tagger: Any, bank: Treebank) -> Treebank:
+        """The text as it is: a tagger is of another language."""
+        return bank
+
     # ---- what is learned from
 
     def probabilities(self, links: np.ndarray, heads: np.ndarray) -> np.ndarray:

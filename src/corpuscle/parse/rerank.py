@@ -3,7 +3,7 @@
 A parser knows arcs and pairs of them; a list of its 50 best trees has a better one than the first in most sentences
 where that is wrong. Each tree gets the parser's score, log p of the words given the tree by hidden states (``latent``),
 tags of heads with their nearest children, of words with their head and its head, perhaps how many children words have;
-weights are learned (``ranking``) on lists by jackknife (``lists``).
+weights are learned (``reranking_weights``) on lists by jackknife (``lists``).
 
 Dhillon, Rodu, Collins, Foster and Ungar, "Spectral dependency parsing with latent variables", 2012, section 6; Collins,
 "Discriminative reranking for natural language parsing", 2000.
@@ -40,11 +40,12 @@ from corpuscle.parse.lists import (
     valences_of,
 )
 from corpuscle.parse.mst import MstParser, Parses, signature
-from corpuscle.parse.ranking import CHOICES, Judged, Trials, learn_weights, ranking_of, share_right
+from corpuscle.parse.reranking_weights import CHOICES, Judged, Trials, learn_weights, ranking_of, share_right
 from corpuscle.parse.settings import RerankSettings
 from corpuscle.parse.training import ARCS
 from corpuscle.random import folds
 from corpuscle.settings import learned
+from corpuscle.tag import Tagger
 from corpuscle.text.layers import Layer
 from corpuscle.text.overlap import item_hashes
 from corpuscle.text.treebank import Treebank
@@ -87,6 +88,16 @@ class Reranker(RerankSettings, container.Model):
         components={"parser": (MstParser.KIND,)},
         check=lambda loaded: _check(loaded),
     )
+
+    CALIBRATED: ClassVar[bool] = False
+    SAVED: ClassVar = {
+        "parser_": container.Inner("parser", "corpuscle.parse:MstParser"),
+        "valences_": container.Arrays("valences"),
+        "weights_": container.Arrays("weights"),
+        "number_weights_": container.Arrays("number_weights"),
+        "deviations_": container.Arrays("deviations"),
+        "history_": container.Arrays("history"),
+    }
 
     parser_: MstParser = learned()
     latent_: LatentTrees = learned()
@@ -179,7 +190,6 @@ class Reranker(RerankSettings, container.Model):
         return _Known(states, counted)
 
     def _folds(self, bank: Treebank) -> list[np.ndarray]:
-        """The sentences of each fold."""
         parts = folds(self.seed, "parse.rerank", len(bank), self.folds)
         return [np.flatnonzero(parts == number) for number in range(self.folds)]
 
@@ -250,6 +260,10 @@ class Reranker(RerankSettings, container.Model):
         """The treebank with the tags of the tagger inside the parser, whatever it had."""
         return self.parser_.tagged(bank)
 
+    def tagged_by(self, tagger: Tagger | None, bank: Treebank) -> Treebank:
+        """A text with the tags that the parser needs."""
+        return self.parser_.tagged_by(tagger, bank)
+
     def annotate(self, bank: Treebank, *, confidence: bool = False) -> Treebank:
         """The treebank with the best trees and their relations."""
         parses = self.parse(bank, confidence=confidence)
@@ -287,28 +301,17 @@ class Reranker(RerankSettings, container.Model):
     # ---- the file
 
     def _arrays(self) -> dict[str, np.ndarray]:
-        return {
-            **self.latent_.arrays(), "valences": self.valences_, "weights": self.weights_,
-            "number_weights": self.number_weights_, "deviations": self.deviations_, "history": self.history_,
-        }  # fmt: skip
+        return {**super()._arrays(), **self.latent_.arrays()}
 
     def _extra(self) -> dict[str, Any]:
         return self.latent_.extra()
 
-    def _components(self) -> dict[str, container.Part]:
-        return {"parser": self.parser_.part()}
-
     def _restore(self, loaded: container.Container) -> None:
-        arrays = loaded.arrays
-        self.parser_ = MstParser.from_container(loaded.component("parser"))
-        self.latent_ = LatentTrees.restored(arrays, loaded.extra, self.observe)
-        self.valences_, self.weights_ = arrays["valences"], arrays["weights"]
-        self.number_weights_, self.deviations_ = arrays["number_weights"], arrays["deviations"]
-        self.history_ = arrays["history"]
+        super()._restore(loaded)
+        self.latent_ = LatentTrees.restored(loaded.arrays, loaded.extra, self.observe)
 
 
 def _without(bank: Treebank, sentences: np.ndarray) -> Treebank:
-    """All sentences but these."""
     return bank.select(np.setdiff1d(np.arange(len(bank)), sentences))
 
 

@@ -5,10 +5,7 @@ from __future__ import annotations
 from corpuscle.errors import SettingError
 from corpuscle.settings import Parallel, Seeded, setting
 
-__all__ = [
-    "BoostSettings", "BranchingSettings", "LatentSettings", "MstSettings", "PairSettings", "ProjectionSettings",
-    "RerankSettings",
-]  # fmt: skip
+__all__ = ["BoostSettings", "BranchingSettings", "MstSettings", "PairSettings", "ProjectionSettings", "RerankSettings"]
 
 
 class MstSettings(Seeded, Parallel):
@@ -167,8 +164,8 @@ class BoostSettings(Parallel):
     max_weight: float = setting("The weight of the pairs is at most this.", default=5.0, above=0.0)
 
 
-class LatentSettings(Seeded, Parallel):
-    """Settings of trees with hidden states."""
+class RerankSettings(Seeded, Parallel):
+    """Settings of re-rankers: of trees with hidden states, from ``states`` to ``min_count``, and of choosing."""
 
     states: int = setting("How many hidden states a word can have.", default=10, low=1, high=200)
     observe: str = setting(
@@ -194,10 +191,6 @@ class LatentSettings(Seeded, Parallel):
     )  # fmt: skip
     kappa: float = setting("Canonical directions: add so much to the count of every word.", default=100.0, low=0.0)
     min_count: int = setting("Rarer words are classes of words that look alike.", default=2, low=1, high=10**9)
-
-
-class RerankSettings(LatentSettings):
-    """Settings of re-rankers."""
 
     nbest: int = setting("Choose among so many of the parser's best trees.", default=50, low=1, high=1000)
     features: tuple[str, ...] = setting(

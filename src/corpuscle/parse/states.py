@@ -4,7 +4,7 @@ With exact moments D(y) = G diag(G'y) G^-1 for every y, so the eigenvectors of D
 and all parameters follow. With estimates they are numbers near probabilities, some of them negative; without those
 they are where EM starts, which otherwise starts at random and ends anywhere.
 
-Hsu, Kakade and Zhang, "A spectral algorithm for learning hidden Markov models", 2009, appendix C; ``kernels.polishing``
+Hsu, Kakade and Zhang, "A spectral algorithm for learning hidden Markov models", 2009, appendix C; ``kernels.latent_em``
 for EM.
 """
 
@@ -15,7 +15,7 @@ from itertools import pairwise
 import numpy as np
 
 from corpuscle.parse.kernels.latent import Observables, Trees
-from corpuscle.parse.kernels.polishing import Expectations, States, expect, expectations_for, up_down
+from corpuscle.parse.kernels.latent_em import Expectations, States, expect, expectations_for, up_down
 from corpuscle.random import Random
 from corpuscle.scale import chunks_of, each
 from corpuscle.text.vocab import END

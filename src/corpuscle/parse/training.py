@@ -64,7 +64,6 @@ class ArcLearner(Online):
         self.best, self.best_share = np.empty(0, np.float32), np.full(1, -1.0)
 
     def step(self, sweep: int, number: int) -> None:
-        """Learn from some sentences."""
         layers, heads, first_words = self._text
         part = self.part(sweep, number)
         self._wrong += learn(
@@ -86,12 +85,10 @@ class ArcLearner(Online):
         return [self._mistakes() / max(1, len(self._text[1])), share]
 
     def state(self) -> dict[str, np.ndarray]:
-        """What a file keeps."""
         kept = {name: getattr(self.learning, name) for name in ("weights", "totals", "clock")}
         return kept | {"best": self.best, "best_share": self.best_share}
 
     def restore(self, arrays: Mapping[str, np.ndarray], sweep: int, number: int) -> None:
-        """Take it back."""
         for name in ("weights", "totals", "clock"):
             getattr(self.learning, name)[:] = arrays[name]
         self.best, self.best_share = np.array(arrays["best"]), np.array(arrays["best_share"])
@@ -108,7 +105,6 @@ class RelationLearner(Online):
         self.clock = np.zeros(1, np.int64)
 
     def step(self, sweep: int, number: int) -> None:
-        """Learn from some sentences."""
         layers, bank = self._text
         learning = self.weights, self.totals, self.clock
         part = self.part(sweep, number)
@@ -123,10 +119,8 @@ class RelationLearner(Online):
         return [self._mistakes() / max(1, len(self._text[1][0]))]
 
     def state(self) -> dict[str, np.ndarray]:
-        """What a file keeps."""
         return {"weights": self.weights, "totals": self.totals, "clock": self.clock}
 
     def restore(self, arrays: Mapping[str, np.ndarray], sweep: int, number: int) -> None:
-        """Take it back."""
         for name, array in self.state().items():
             array[:] = arrays[name]

@@ -10,10 +10,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from corpuscle.hashing import hashes_of
 from corpuscle.parse.kernels.features import BOTH, COLLINS, LENGTH, Layers
-from corpuscle.text.hashes import hashes_of
 from corpuscle.text.treebank import Treebank
-from corpuscle.words import WordSources
+from corpuscle.words import WordFeatures
 
 __all__ = ["DISTANCES", "SOURCES", "TAG_LAYERS", "layers_of", "marks_before", "sources_of", "tag_layers"]
 
@@ -75,7 +75,7 @@ def layers_of(
     bank: Treebank,
     tags: Sequence[str],
     sources: Sequence[str] = (),
-    known: WordSources | None = None,
+    known: WordFeatures | None = None,
     distance: str = "length",
 ) -> Layers:
     """The words of a treebank as the kernels see them; ``tags``: which layers are tags; ``sources``: which others stand
@@ -97,7 +97,7 @@ def layers_of(
 
     forms = corpus.vocab.strings
     lexical = [hashes_of(forms), hashes_of([form[:PREFIX] if len(form) > PREFIX else "" for form in forms])]
-    lexical += list((known or WordSources.none()).of(forms).T)
+    lexical += list((known or WordFeatures.none()).of(forms).T)
     rows = [laid_out(hashes, corpus.tokens) for hashes in lexical] + [layer(name) for name in sources]
     hashed = np.array([layer(name) for name in tags])
     pairs = np.array([(row, 0) for row in range(len(rows))], np.int64)

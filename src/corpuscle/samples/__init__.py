@@ -5,31 +5,23 @@
 - ``write(folder, seed)``: the same as a folder of files, a kit for ``corpuscle learn``, with the truth in ``gold/``.
 
 How it is made, from the bottom up: ``sounds`` and ``scripts``, ``morphology`` and ``lexicon``, ``concepts`` and
-``meaning`` (what is said), ``grammar`` (how it is said), ``sister`` (how the sister language says it), ``documents``,
-``names``, ``messages``, ``entities``, and ``kit`` (files).
+``meaning`` (what is said), ``grammar`` (how it is said), ``documents``, ``names``, ``messages``, ``entities``,
+``language`` (all of them, and how the sister language says it), and ``kit`` (files).
 """
 
-from __future__ import annotations
+from typing import TYPE_CHECKING
 
-from corpuscle.samples.documents import Document, Sentence
-from corpuscle.samples.entities import Note
-from corpuscle.samples.grammar import Grammar
-from corpuscle.samples.kit import write_language
-from corpuscle.samples.language import Language, Pair, Sizes, generate
-from corpuscle.samples.lexicon import Lexicon, Word
-from corpuscle.samples.messages import Message
-from corpuscle.samples.names import Name
-from corpuscle.samples.scripts import Script
-from corpuscle.text.files import AnyPath
+from corpuscle.lazy import contents
 
-__all__ = [
-    "Document", "Grammar", "Language", "Lexicon", "Message", "Name", "Note", "Pair", "Script", "Sentence",
-    "Sizes", "Word", "generate", "write", "write_language",
-]  # fmt: skip
+if TYPE_CHECKING:
+    from corpuscle.samples.documents import Document, Sentence
+    from corpuscle.samples.entities import Note
+    from corpuscle.samples.grammar import Grammar
+    from corpuscle.samples.kit import write, write_language
+    from corpuscle.samples.language import Language, Pair, Sizes, generate
+    from corpuscle.samples.lexicon import Lexicon, Word
+    from corpuscle.samples.messages import Message
+    from corpuscle.samples.names import Name
+    from corpuscle.samples.scripts import Script
 
-
-def write(folder: AnyPath, seed: int = 1, **sizes: int) -> Language:
-    """Generate the language of a seed (sizes as for ``generate``) and write its kit; returns the language."""
-    language = generate(seed, **sizes)
-    write_language(language, folder)
-    return language
+__all__, __getattr__, __dir__ = contents(__name__, __file__)

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from corpuscle.random import Random
-from corpuscle.samples.chance import Table, mandelbrot
 from corpuscle.samples.concepts import TOPICS
 from corpuscle.samples.grammar import Grammar, Leaf, Phrase, dependencies, leaves
 from corpuscle.samples.meaning import Context, Event, Speaker
 from corpuscle.samples.names import Name
+from corpuscle.samples.sounds import Table, mandelbrot
 
 __all__ = ["Cast", "Document", "Sentence", "make_documents", "running_text", "said_in_turn"]
 
@@ -100,7 +100,7 @@ def said_in_turn(
 def make_documents(
     seed: int, purpose: str, sentences: int, speaker: Speaker, grammar: Grammar, cast: Cast
 ) -> list[Document]:
-    """Documents of 10 to 25 sentences, so many sentences in all; topics take turns."""
+    """Documents of 10 to 25 sentences, with this number of ``sentences`` in all; topics take turns."""
     documents: list[Document] = []
     made = 0
     while made < sentences:

@@ -19,8 +19,7 @@ from corpuscle.samples.names import Name, NamePart
 from corpuscle.samples.scripts import Script
 from corpuscle.samples.sounds import Sounds
 from corpuscle.text import standoff
-from corpuscle.text.gapped import TokenMention
-from corpuscle.text.schemes import tags_of_spans
+from corpuscle.text.mention_tags import TokenMention, tags_of_spans
 from corpuscle.text.standoff import Standoff
 
 __all__ = ["Note", "make_notes", "mentions_of"]
@@ -207,7 +206,7 @@ def _products(seed: int, sounds: Sounds, latin: Script, other: Script) -> list[N
 def make_notes(
     seed: int, purpose: str, sentences: int, speaker: Speaker, grammar: Grammar, cast: Cast, other: Script
 ) -> list[Note]:
-    """Notes of 3 to 5 sentences, so many sentences in all."""
+    """Notes of 3 to 5 sentences, with this number of ``sentences`` in all."""
     lexicon = grammar.lexicon
     clinic = _Clinic(speaker, _products(seed, lexicon.sounds, lexicon.script, other))
     notes: list[Note] = []

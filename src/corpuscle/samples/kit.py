@@ -12,7 +12,7 @@ from corpuscle import __version__
 from corpuscle.atomic import lies_within
 from corpuscle.errors import InputError
 from corpuscle.samples.documents import Document
-from corpuscle.samples.language import Language, Pair
+from corpuscle.samples.language import Language, Pair, generate
 from corpuscle.samples.lexicon import Word
 from corpuscle.samples.names import Name
 from corpuscle.text.alignments import write_pharaoh
@@ -24,16 +24,16 @@ from corpuscle.text.files import AnyPath, reading, write_atomically
 from corpuscle.text.pairs import write_pairs
 from corpuscle.text.tables import write_table
 
-__all__ = ["MARK", "write_language"]
+__all__ = ["MARK", "write", "write_language"]
 
 MARK = "sample.json"
 """The file by which a sample is known: its seed, its sizes and the list of its files."""
 UNFINISHED = MARK + ".partial"
 """Its name while the sample is being written, so that one that was interrupted can be written again."""
 TAGGED = 6
-"""One sentence of the text in so many is in the treebank that goes with the kit."""
+"""One sentence in this number of the text's is in the treebank that goes with the kit."""
 SEGMENTED = 4
-"""One sentence of the text in so many is in the truth about segmentation."""
+"""One sentence in this number of the text's is in the truth about segmentation."""
 
 README = """\
 A made-up language, written by Corpuscle {version} from seed {seed}.
@@ -213,3 +213,10 @@ def write_language(language: Language, folder: AnyPath) -> list[str]:
     mark(target / MARK)
     (target / UNFINISHED).unlink()
     return sorted(names)
+
+
+def write(folder: AnyPath, seed: int = 1, **sizes: int) -> Language:
+    """Generate the language of a seed (sizes as for ``generate``) and write its kit; returns the language."""
+    language = generate(seed, **sizes)
+    write_language(language, folder)
+    return language

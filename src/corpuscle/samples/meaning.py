@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from corpuscle.random import Random
-from corpuscle.samples.chance import Table, mandelbrot
 from corpuscle.samples.concepts import ADPOSITIONS, ADVERBS, CONCEPTS, GENERAL, NUMERALS
 from corpuscle.samples.names import Name
+from corpuscle.samples.sounds import Table, mandelbrot
 
 __all__ = ["Context", "Event", "Speaker", "Thing"]
 

@@ -11,12 +11,12 @@ import unicodedata
 from dataclasses import dataclass
 
 from corpuscle.random import Random
-from corpuscle.samples.chance import Table
 from corpuscle.samples.concepts import ADVERBS, CONCEPTS, GENERAL, NUMERALS, TOPICS
 from corpuscle.samples.documents import Cast
 from corpuscle.samples.grammar import Grammar, leaves
 from corpuscle.samples.lexicon import Lexicon
 from corpuscle.samples.meaning import Speaker
+from corpuscle.samples.sounds import Table
 
 __all__ = ["WAYS", "Channel", "Message", "make_messages"]
 

@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING
 from corpuscle.lazy import contents
 
 if TYPE_CHECKING:
-    from corpuscle.segment.base import LexiconEntry, LineScores, NextWords, Segmenter
+    from corpuscle.segment.base import LexiconEntry, LineScores, NestedSegmenter, NextWords, Segmenter
     from corpuscle.segment.baselines import DirichletSegmenter, TrivialSegmenter
     from corpuscle.segment.letters import Letters, letters_of, word_corpus
-    from corpuscle.segment.npylm import NestedSegmenter
-    from corpuscle.segment.warming import warm
+    from corpuscle.segment.verbs import warm
 
 __all__, __getattr__, __dir__ = contents(__name__, __file__)

@@ -1,9 +1,14 @@
-"""What all learned segmenters have in common.
+"""Word segmentation without a dictionary: what all learned segmenters have in common, and the nested Pitman-Yor model.
+
+A word n-gram model whose unknown words are spelled by a letter n-gram model, both nonparametric, is learned from text
+without word boundaries by sampling the words of one sentence after the other, each given all others.
 
 Chains of samples learn a lexicon and a language model over any words whatever, from text without word boundaries, from
 segmented text or from both; each learner says which chain it runs. The words of any text are then found by the Viterbi
 algorithm, boundary probabilities by drawing segmentations, probabilities of sentences by summing over all of them; what
 comes next, and random sentences, see ``prediction``.
+
+Mochihashi, Yamada and Ueda, "Bayesian unsupervised word segmentation with nested Pitman-Yor language modeling", 2009.
 """
 
 from __future__ import annotations
@@ -12,7 +17,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property, partial
 from os import PathLike
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
@@ -22,11 +27,20 @@ from corpuscle.errors import InputError, SettingError, UnfitData
 from corpuscle.learning import Checkpoint
 from corpuscle.measure.likelihood import letter_perplexity
 from corpuscle.measure.result import Result
-from corpuscle.model import Model
+from corpuscle.model import Kind, Model
 from corpuscle.random import Random
-from corpuscle.segment.chain import STOP_PRIOR, Chain, Material, chain_arrays, letter_base, sample_arrays
+from corpuscle.segment.chain import (
+    STOP_PRIOR,
+    Chain,
+    Material,
+    chain_arrays,
+    check_model,
+    letter_base,
+    model_arrays,
+    sample_arrays,
+)
 from corpuscle.segment.kernels import apply as applied
-from corpuscle.segment.kernels.apply import Chunk, chunks
+from corpuscle.segment.kernels.apply import SentenceChunk, chunks
 from corpuscle.segment.kernels.lengths import root_tables, word_types
 from corpuscle.segment.kernels.model import Nested
 from corpuscle.segment.kernels.state import base_logs, thaw
@@ -42,17 +56,18 @@ from corpuscle.segment.letters import (
     segmented_bytes,
     word_corpus,
 )
-from corpuscle.segment.material import Given, letter_masks, prepare
 from corpuscle.segment.prediction import Prediction
-from corpuscle.segment.settings import SegmentSettings
-from corpuscle.settings import learned
+from corpuscle.segment.settings import NestedSettings, SegmentSettings
+from corpuscle.segment.training_text import Given, letter_masks, prepare
+from corpuscle.settings import Seeded, learned
 from corpuscle.text.corpus import Corpus
 from corpuscle.text.overlap import item_hashes, overlap
 from corpuscle.text.preprocessing import Preprocessing
 from corpuscle.text.scripts import TYPES, WORD_TYPES
+from corpuscle.text.settings import TextSettings
 from corpuscle.text.vocab import END, FIRST, MARKUP, UNKNOWN, Vocab
 
-__all__ = ["PARTIAL", "LexiconEntry", "LineScores", "NextWords", "Segmenter"]
+__all__ = ["PARTIAL", "LexiconEntry", "LineScores", "NestedSegmenter", "NextWords", "Segmenter"]
 
 
 class LexiconEntry(NamedTuple):
@@ -98,19 +113,19 @@ PARTIAL = learning.partial(
 """An unfinished run."""
 
 
-def _best(chunk: Chunk, model: Segmenter, longest: int) -> tuple[np.ndarray, np.ndarray]:
+def _best(chunk: SentenceChunk, model: Segmenter, longest: int) -> tuple[np.ndarray, np.ndarray]:
     return applied.best_cuts(chunk, model._models[0], longest)
 
 
-def _totals(chunk: Chunk, model: Segmenter, longest: int) -> np.ndarray:
+def _totals(chunk: SentenceChunk, model: Segmenter, longest: int) -> np.ndarray:
     return applied.log_totals(chunk, model._models[0], longest)
 
 
-def _best_logs(chunk: Chunk, model: Segmenter, longest: int) -> np.ndarray:
+def _best_logs(chunk: SentenceChunk, model: Segmenter, longest: int) -> np.ndarray:
     return _best(chunk, model, longest)[1]
 
 
-def _drawn(chunk: Chunk, model: Segmenter, longest: int, draws: int, seed: int) -> np.ndarray:
+def _drawn(chunk: SentenceChunk, model: Segmenter, longest: int, draws: int, seed: int) -> np.ndarray:
     """How often a word begins at each letter, over all samples."""
     several = [
         applied.drawn_boundaries(chunk, nested, longest, draws, seed, number)
@@ -119,13 +134,25 @@ def _drawn(chunk: Chunk, model: Segmenter, longest: int, draws: int, seed: int) 
     return np.sum(several, axis=0)
 
 
-class Segmenter(SegmentSettings, Model):
+class Segmenter(SegmentSettings, TextSettings, Seeded, Model):
     """A segmenter that has learned words.
 
     Learned: ``vocab_`` (letters), ``samples_`` (a list of dicts of arrays, the one that segments first), ``history_``
     float64 (chains, sweeps + 1, columns), see ``history_columns``, ``inner_marks_`` (punctuation that is a letter
     like others, by the words that are given); ``max_word_`` and ``types_``: as set, or else by the script of the text.
     """
+
+    LEARNS: ClassVar[bool] = True
+    """Whether there is anything to learn, and so a language model in it."""
+
+    SAVED: ClassVar = {
+        "vocab_": container.Record(Vocab),
+        "samples_": container.Samples(),
+        "history_": container.Arrays("history"),
+        "max_word_": container.Fact("max_word"),
+        "types_": container.Fact("word_types"),
+        "inner_marks_": container.Fact("inner_marks"),
+    }
 
     method: str = learned()
     order: int = learned()
@@ -137,6 +164,11 @@ class Segmenter(SegmentSettings, Model):
     history_: np.ndarray = learned()
     samples_: list[dict[str, np.ndarray]] = learned()
     inner_marks_: list[str] = learned()
+
+    @property
+    def reading(self) -> dict[str, Any]:
+        """How texts are read: arguments of ``read_text`` and its kin."""
+        return {"preprocessing": self.preprocessing, "unk_token": "literal"}
 
     @abstractmethod
     def _chain(self, material: Material, seed: int) -> Chain:
@@ -370,20 +402,24 @@ class Segmenter(SegmentSettings, Model):
         corpus = self.preprocessing.apply(corpus)
         return overlap(self.items_, letters_of(corpus, self.units, self.joiner).as_corpus())
 
-    def _arrays(self) -> dict[str, np.ndarray]:
-        return {**self.vocab_.arrays(), **container.numbered("sample", self.samples_), "history": self.history_}
-
     def _extra(self) -> dict[str, Any]:
-        return {
-            "samples": len(self.samples_),
-            "chains": self.chains,
-            "max_word": self.max_word_,
-            "word_types": self.types_,
-            "inner_marks": self.inner_marks_,
-        }
+        return {**super()._extra(), "chains": self.chains}
 
-    def _restore(self, loaded: container.Container) -> None:
-        extra = loaded.extra
-        self.vocab_, self.history_ = Vocab.from_arrays(loaded.arrays), loaded.arrays["history"]
-        self.max_word_, self.types_, self.inner_marks_ = extra["max_word"], extra["word_types"], extra["inner_marks"]
-        self.samples_ = container.separated("sample", loaded.arrays, extra["samples"])
+
+class NestedSegmenter(NestedSettings, Segmenter):
+    """A segmenter whose words are spelled by a model of letters."""
+
+    KIND: ClassVar[Kind] = Kind(
+        "segment.npylm", 1, model_arrays, check=lambda loaded: check_model(NestedSegmenter.from_container(loaded))
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.method = "npylm"
+
+    def _chain(self, material: Material, seed: int) -> Chain:
+        return Chain(material, {**self.settings, "max_word": self.max_word_}, seed)
+
+    def history_columns(self) -> list[str]:
+        """The names of the columns of ``history_``."""
+        return Chain.columns(self.order, self.max_context)

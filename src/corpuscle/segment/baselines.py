@@ -20,8 +20,7 @@ from corpuscle.errors import SettingError
 from corpuscle.model import Container, Kind, Model
 from corpuscle.random import Random
 from corpuscle.segment.base import Segmenter
-from corpuscle.segment.chain import HISTORY, Chain, Material
-from corpuscle.segment.files import check_model, model_arrays
+from corpuscle.segment.chain import HISTORY, Chain, Material, check_model, model_arrays
 from corpuscle.segment.kernels import boundaries
 from corpuscle.segment.kernels.model import BOUNDARY_BASE, LETTER_BASE, grown_nested
 from corpuscle.segment.letters import FORCED, Letters, first_letters, letters_of, segmented_bytes, word_corpus
@@ -147,6 +146,7 @@ class DirichletSegmenter(DirichletSettings, Segmenter):
 class TrivialSegmenter(TrivialSettings, Model):
     """Rules that need no learning: every letter is a word (``letters``), or every line (``lines``)."""
 
+    LEARNS: ClassVar[bool] = False
     KIND: ClassVar[Kind] = Kind("segment.trivial", 1, {}, check=lambda loaded: _check_rule(loaded))
 
     def _cuts(self, corpus: Corpus, spaces: str | None) -> tuple[Letters, np.ndarray]:
@@ -171,12 +171,6 @@ class TrivialSegmenter(TrivialSettings, Model):
     def overlap(self, corpus: Corpus) -> float:
         """Nothing was learned from any line."""
         return 0.0
-
-    def _arrays(self) -> dict[str, np.ndarray]:
-        return {}
-
-    def _restore(self, loaded: Container) -> None:
-        """A rule has learned nothing."""
 
 
 def _check_rule(loaded: Container) -> None:

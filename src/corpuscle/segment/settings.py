@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from corpuscle.errors import SettingError
-from corpuscle.settings import Parallel, Seeded, setting
+from corpuscle.settings import Parallel, Seeded, Settings, setting
 from corpuscle.text.settings import TextSettings
 
 __all__ = ["DirichletSettings", "NestedSettings", "SegmentSettings", "TrivialSettings"]
 
 
-class SegmentSettings(TextSettings, Seeded, Parallel):
-    """Settings of everything that learns where words are."""
+class SegmentSettings(Settings):
+    """What everything that learns where words are has among its settings."""
 
     max_word: int | None = setting(
         "Letters of the longest word.", default=None, low=1, high=100, shown="4 for Chinese, 8 for Japanese, else 10"
@@ -42,13 +40,8 @@ class SegmentSettings(TextSettings, Seeded, Parallel):
         if self.joiner is not None and self.units == "words":
             raise SettingError("joiner means nothing where words are units")
 
-    @property
-    def reading(self) -> dict[str, Any]:
-        """How texts are read: arguments of ``read_text`` and its kin."""
-        return {"preprocessing": self.preprocessing, "unk_token": "literal"}
 
-
-class NestedSettings(SegmentSettings):
+class NestedSettings(SegmentSettings, TextSettings, Seeded, Parallel):
     """Settings of nested Pitman-Yor models."""
 
     order: int = setting("2: a bigram model of words; 3: a trigram model.", default=2, choices=(2, 3))
@@ -70,7 +63,7 @@ class NestedSettings(SegmentSettings):
     )
 
 
-class DirichletSettings(SegmentSettings):
+class DirichletSettings(SegmentSettings, TextSettings, Seeded, Parallel):
     """Settings of Dirichlet processes over words."""
 
     method: str = setting(

@@ -16,9 +16,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from corpuscle.hashing import find, hashes_of
 from corpuscle.model import Array, vocab_arrays
 from corpuscle.text.corpus import Corpus
-from corpuscle.text.hashes import find, hashes_of
 from corpuscle.text.layers import Layer
 from corpuscle.text.treebank import Treebank
 from corpuscle.text.vocab import FIRST, Vocab

@@ -15,14 +15,13 @@ from typing import NamedTuple
 import numpy as np
 
 from corpuscle.compiled import frozen
+from corpuscle.hashing import find, hashes_of
 from corpuscle.model import Array
-from corpuscle.tag.kernels.affixes import hash_affixes
-from corpuscle.tag.kernels.features import Labels, Words
+from corpuscle.tag.kernels.features import Labels, Words, hash_affixes
 from corpuscle.text.corpus import Corpus
-from corpuscle.text.hashes import find, hashes_of
 from corpuscle.text.vocab import FIRST, Vocab
 from corpuscle.text.wording import shape_of
-from corpuscle.words import WordSources
+from corpuscle.words import WordFeatures
 
 __all__ = ["ARRAYS", "Lexicon"]
 
@@ -108,7 +107,7 @@ class Lexicon(NamedTuple):
         lexicon = kept["lexicon/starts"], kept["lexicon/labels"], kept["open"]
         return cls(Labels(*_parts(names, by_tag), *lexicon), kept)
 
-    def words(self, corpus: Corpus, closed: int, sources: WordSources, *, learning: bool = False) -> Words:
+    def words(self, corpus: Corpus, closed: int, sources: WordFeatures, *, learning: bool = False) -> Words:
         """The words of a text as the kernels see them; ``closed``: so many occurrences allow no unseen labels."""
         forms, arrays = corpus.vocab.strings, self.arrays
         lower = [form.lower() for form in forms]

@@ -12,34 +12,36 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
+from collections.abc import Callable, Mapping
 from itertools import pairwise
 from os import PathLike
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 
 from corpuscle import learning
 from corpuscle import model as container
 from corpuscle.compiled import frozen
-from corpuscle.learning import Checkpoint
+from corpuscle.learning import Checkpoint, Shuffled
+from corpuscle.model import Array
 from corpuscle.scale import chunks_of
 from corpuscle.settings import learned
 from corpuscle.tag import lexicon as lexicons
-from corpuscle.tag.kernels.decoding import best_labels, expectations, room_for, score_steps, score_words
-from corpuscle.tag.kernels.features import Words
-from corpuscle.tag.kernels.training import Learning
+from corpuscle.tag.base import Tagging, WordTagger
+from corpuscle.tag.kernels.decoding import Room, best_labels, expectations, room_for, score_steps, score_words
+from corpuscle.tag.kernels.features import Labels, Words
+from corpuscle.tag.kernels.training import Learning, learn
 from corpuscle.tag.lemmas import LEMMAS, Lemmatiser
 from corpuscle.tag.lexicon import Lexicon
 from corpuscle.tag.settings import TaggerSettings
-from corpuscle.tag.training import STATE, TagLearner
 from corpuscle.text.layers import Layer
 from corpuscle.text.overlap import item_hashes
 from corpuscle.text.treebank import Treebank
 from corpuscle.text.vocab import FIRST, Vocab
-from corpuscle.words import WordSources
-from corpuscle.words.sources import SOURCES
+from corpuscle.words import WordFeatures
+from corpuscle.words.word_features import SOURCES
 
-__all__ = ["PARTIAL", "TAGGED", "Tagger", "Tagging"]
+__all__ = ["PARTIAL", "STATE", "TAGGED", "TagLearner", "Tagger"]
 
 TAGGED = ("tags", "xpos", "features")
 """The layers of a treebank that make up a label."""
@@ -48,19 +50,77 @@ _USUAL = 0.01
 _WORDS = 4000
 """A worker tags about so many words at a time."""
 
+STATE = {
+    "weights": Array("float32", ("table",), finite=True),
+    "totals": Array("float64", ("table",), finite=True),
+    "squares": Array("float32", ("table",), finite=True, low=0),
+    "clock": Array("int64", (1,), low=0),
+    "wrong": Array("int64", (1,), low=0),
+    "best": Array("float32", ("best",), finite=True),
+    "best_share": Array("float64", (1,), finite=True),
+}
 PARTIAL = learning.partial("tag.crf", STATE)
 """An unfinished run."""
 
 
-class Tagging(NamedTuple):
-    """Labels of words: ``labels`` int32 (n_words,), ids of the tagger's labels; ``confidence`` float64 (n_words,), how
-    likely each is, or empty."""
-
-    labels: np.ndarray
-    confidence: np.ndarray
+# ---- learning, pass by pass
 
 
-class Tagger(TaggerSettings, container.Model):
+class TagLearner(Shuffled):
+    """Learns weights; ``judge``: mean weights -> how good they are, or None."""
+
+    def __init__(
+        self,
+        words: Words,
+        gold: np.ndarray,
+        labels: Labels,
+        learning: Learning,
+        room: Room,
+        *,
+        seed: int,
+        judge: Callable[[np.ndarray], float] | None,
+    ):
+        super().__init__(np.diff(words.starts), seed, "tag.words")
+        self._text, self._learning, self._room, self._judge = (words, gold, labels), learning, room, judge
+        self._weights = frozen(learning.weights, np.float32)
+        self._wrong = 0
+        self.best, self.best_share = np.empty(0, np.float32), np.full(1, -1.0)
+
+    def step(self, sweep: int, number: int) -> None:
+        """Learn from some sentences."""
+        words, gold, labels = self._text
+        order = self.part(sweep, number)
+        self._wrong += learn(words, order, gold, labels, self._weights, self._learning, self._room)
+
+    def mean(self) -> np.ndarray:
+        """The mean of the weights after all sentences so far, float32."""
+        return (self._learning.weights - self._learning.totals / max(1, self._learning.clock[0])).astype(np.float32)
+
+    def finish(self, sweep: int) -> list[float]:
+        """The share of training words with a wrong label in this pass, and how good the means are (0: not judged)."""
+        share, wrong = 0.0, self._wrong / max(1, len(self._text[1]))
+        self._wrong = 0
+        if self._judge is not None:
+            mean = self.mean()
+            share = self._judge(mean)
+            if share > self.best_share[0]:
+                self.best, self.best_share[0] = mean, share
+        return [wrong, share]
+
+    def state(self) -> dict[str, np.ndarray]:
+        """What a file keeps."""
+        kept = {name: getattr(self._learning, name) for name in ("weights", "totals", "squares", "clock")}
+        return kept | {"best": self.best, "best_share": self.best_share, "wrong": np.array([self._wrong], np.int64)}
+
+    def restore(self, arrays: Mapping[str, np.ndarray], sweep: int, number: int) -> None:
+        """Stand where the kept state stands."""
+        for name in ("weights", "totals", "squares", "clock"):
+            getattr(self._learning, name)[:] = arrays[name]
+        self.best, self.best_share = np.array(arrays["best"]), np.array(arrays["best_share"])
+        self._wrong = int(arrays["wrong"][0])
+
+
+class Tagger(TaggerSettings, WordTagger):
     """A tagger.
 
     Learned: ``weights_`` float32; ``labels_``: a ``Vocab`` of labels, the most frequent one first; ``layers_``: which
@@ -82,12 +142,20 @@ class Tagger(TaggerSettings, container.Model):
         },
         check=lambda loaded: _check(loaded),
     )
+    SAVED: ClassVar = {
+        "layers_": container.Fact("layers", tuple),
+        "labels_": container.Record(Vocab),
+        "sources_": container.Record(WordFeatures),
+        "lemmatiser_": container.Record(Lemmatiser),
+        "weights_": container.Arrays("weights"),
+        "history_": container.Arrays("history"),
+    }
+
+    TUNES = SOURCES = True
 
     weights_: np.ndarray = learned()
-    labels_: Vocab = learned()
-    layers_: tuple[str, ...] = learned()
     lexicon_: Lexicon = learned()
-    sources_: WordSources = learned()
+    sources_: WordFeatures = learned()
     lemmatiser_: Lemmatiser = learned()
     history_: np.ndarray = learned()
 
@@ -100,7 +168,7 @@ class Tagger(TaggerSettings, container.Model):
         bank: Treebank,
         dev: Treebank | None = None,
         *,
-        sources: WordSources | None = None,
+        sources: WordFeatures | None = None,
         checkpoint: Checkpoint | None = None,
     ) -> Tagger:
         """Learn from tagged sentences; development sentences choose after how many passes to stop; ``sources``,
@@ -116,7 +184,7 @@ class Tagger(TaggerSettings, container.Model):
         counted = sorted(Counter(strings).items(), key=lambda item: (-item[1], item[0]))
         self.labels_ = Vocab.from_words([label for label, _ in counted], [count for _, count in counted])
         gold = (self.labels_.encode(strings) - FIRST).astype(np.int32)
-        self.sources_, self.chosen_ = sources or WordSources.none(), {}
+        self.sources_, self.chosen_ = sources or WordFeatures.none(), {}
         self.lexicon_ = Lexicon.learn(bank.corpus, gold, self.labels_, self.layers_[0] == "tags")
         self.lemmatiser_ = Lemmatiser.learn(bank, strings)
         self.items_ = item_hashes(bank.corpus)
@@ -160,6 +228,11 @@ class Tagger(TaggerSettings, container.Model):
             digest.update(np.ascontiguousarray(array).tobytes())
         return digest.hexdigest()
 
+    def summary(self) -> dict[str, Any]:
+        """Passes, and the shares of words that were wrong in the last one and right in development sentences."""
+        figures = {"passes": self.chosen_.get("passes", self.passes), "wrong": float(self.history_[-1, 0])}
+        return figures | ({"right_dev": float(self.history_[:, 1].max())} if "passes" in self.chosen_ else {})
+
     @property
     def _shift(self) -> np.uint64:
         return np.uint64(64 - self.hash_bits)
@@ -179,21 +252,8 @@ class Tagger(TaggerSettings, container.Model):
         nothing = Tagging(np.empty(0, np.int32), np.empty(0))
         return Tagging(*(np.concatenate(columns) for columns in zip(nothing, *parts, strict=True)))
 
-    def annotate(self, bank: Treebank, *, confidence: bool = False) -> Treebank:
-        """The treebank with our tags, and lemmas if there were any to learn from; ``confidence``: with how likely each
-        label is in MISC (``TagConfidence=``)."""
-        bank = Treebank.checked(bank)
-        found = self.tag(bank, confidence=confidence)
-        if confidence:
-            bank = bank.with_misc("TagConfidence", [f"{value:.3f}" for value in found.confidence])
-        values = [label.split("\t") for label in self.labels_.strings[FIRST:]]
-        layers: dict[str, Layer] = {}
-        for column, name in enumerate(self.layers_):
-            kinds = Layer.from_strings(row[column] for row in values)
-            layers[name] = Layer(kinds.ids[found.labels], kinds.vocab)
-        if self.lemmatiser_.n_rules:
-            layers["lemmas"] = self.lemmatiser_.lemmas(bank.corpus, found.labels, self.labels_)
-        return bank.replace(**layers)
+    def _lemmas(self, bank: Treebank, labels: np.ndarray) -> Layer | None:
+        return self.lemmatiser_.lemmas(bank.corpus, labels, self.labels_) if self.lemmatiser_.n_rules else None
 
     def known(self, bank: Treebank) -> np.ndarray:
         """Which words were in the training text, bool (n_words,)."""
@@ -202,19 +262,11 @@ class Tagger(TaggerSettings, container.Model):
     # ---- the file
 
     def _arrays(self) -> dict[str, np.ndarray]:
-        parts = self.labels_.arrays() | dict(self.lexicon_.arrays) | self.sources_.arrays() | self.lemmatiser_.arrays()
-        return parts | {"weights": self.weights_, "history": self.history_}
-
-    def _extra(self) -> dict[str, Any]:
-        return {"layers": list(self.layers_)}
+        return {**super()._arrays(), **self.lexicon_.arrays}
 
     def _restore(self, loaded: container.Container) -> None:
-        arrays = loaded.arrays
-        self.layers_, self.labels_ = tuple(loaded.extra["layers"]), Vocab.from_arrays(arrays)
-        self.lexicon_ = Lexicon.of(self.labels_, self.layers_[0] == "tags", arrays)
-        self.sources_ = WordSources.from_arrays(arrays)
-        self.lemmatiser_ = Lemmatiser.from_arrays(arrays)
-        self.weights_, self.history_ = arrays["weights"], arrays["history"]
+        super()._restore(loaded)
+        self.lexicon_ = Lexicon.of(self.labels_, self.layers_[0] == "tags", loaded.arrays)
 
 
 def _labels_of(bank: Treebank, layers: tuple[str, ...]) -> list[str]:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from corpuscle.errors import InputError
+from corpuscle.errors import InputError, SettingError
 from corpuscle.verbs import (
+    ITEMS,
+    MOST,
     SEED,
     Answer,
     Keep,
@@ -19,52 +21,55 @@ from corpuscle.verbs import (
     trains,
     treebank,
     verb,
+    view,
 )
 from corpuscle.words.verbs import word_features
 
 if TYPE_CHECKING:
-    from corpuscle.tag import Tagger
+    from corpuscle.tag import WordTagger
     from corpuscle.text import Treebank
-    from corpuscle.words import WordSources
+    from corpuscle.words import WordFeatures
 
-__all__ = ["apply", "evaluate", "jackknife", "train", "warm"]
+__all__ = ["apply", "doubts", "evaluate", "jackknife", "tag_typed", "train", "warm"]
 
 _EMPTY = "the treebank is empty"
 
 
 @trains("tag", "tag train train.conllu -o words.tagger")
 def train(
-    model: Tagger,
+    model: Any,
     bank: Treebank = treebank(metavar="TREEBANK", empty=_EMPTY),
     *,
     dev: Treebank | None = treebank(
         "Stop after the pass that tags these sentences best.", metavar="CONLLU", option=True, empty=_EMPTY
     ),
-    sources: WordSources = word_features(),
+    sources: WordFeatures = word_features(),
     keep: Keep,
 ) -> Learned:
     """Learn a tagger from the UPOS, XPOS, FEATS and lemmas of a treebank (CoNLL-U), whichever it has."""
-    model.fit(bank, dev, sources=sources, checkpoint=keep.checkpoint(model, bank))
-    figures: dict[str, Any] = {
-        **model.provenance_,
-        "layers": list(model.layers_),
-        "tuned": sorted(model.chosen_),
-        "passes": model.chosen_.get("passes", model.passes),
-        "wrong": float(model.history_[-1, 0]),
-    }
-    if dev is not None:
-        figures["right_dev"] = float(model.history_[:, 1].max())
+    for name, given, takes in (
+        ("--dev", dev is not None, model.TUNES),
+        ("--class-model or --vectors", len(sources.words) > 0, model.SOURCES),
+    ):
+        if given and not takes:
+            raise SettingError(f"{name} means nothing with this method")
+    arguments: dict[str, Any] = {} if dev is None else {"dev": dev}
+    arguments |= {"sources": sources} if model.SOURCES else {}
+    model.fit(bank, **arguments, **keep.for_fit(model, bank))
+    figures = {
+        **model.provenance_, "layers": list(model.layers_), "tuned": sorted(model.chosen_), **model.summary(),
+    }  # fmt: skip
+    rules = f", {figures['lemma_rules']:,} rules for lemmas" if "lemma_rules" in figures else ""
     return Learned(
         model,
         figures,
-        f"{figures['labels']:,} labels of {', '.join(model.layers_)}, {figures['lemma_rules']:,} rules for lemmas, "
-        f"{figures['sentences']:,} sentences",
+        f"{figures['labels']:,} labels of {', '.join(model.layers_)}{rules}, {figures['sentences']:,} sentences",
     )
 
 
 @verb("tag", "tag apply words.tagger text.txt -o text.conllu", out="-", work=True)
 def apply(
-    model: Tagger = a_model("tag"),
+    model: WordTagger = a_model("tag"),
     input: Treebank = treebank(default="-", raw=True),
     *,
     confidence: bool = setting("Write how likely each label is into MISC (TagConfidence=).", default=False),
@@ -78,7 +83,7 @@ def apply(
 def jackknife(
     bank: Treebank = treebank(metavar="TREEBANK", empty=_EMPTY),
     *,
-    folds: int = setting("Into how many parts the sentences are divided.", default=10, low=1, high=10**9),
+    folds: int = setting("Into how many parts the sentences are divided.", default=10, low=1, high=MOST),
     work: Mapping[str, Any],
 ) -> Treebank:
     """Write a treebank with tags as new text would have them: each part is tagged by a tagger of the other parts."""
@@ -100,7 +105,9 @@ def evaluate(
     gold: Treebank = treebank(empty=_EMPTY),
     found: Treebank = treebank(default=None, empty=_EMPTY),
     *,
-    model: Tagger | None = a_model("tag", help="Tag the words of the gold file with this model first.", option=True),
+    model: WordTagger | None = a_model(
+        "tag", help="Tag the words of the gold file with this model first.", option=True
+    ),
     training: Treebank | None = treebank(
         "Tell words that this treebank has from unknown ones.",
         metavar="CONLLU",
@@ -130,6 +137,28 @@ def evaluate(
     columns = ("tag", "words", "precision", "recall", "F1", "most often taken for")
     table = Table(columns, [row.values() for row in rows])
     return Answer({**result.to_json(), "by_tag": rows}, f"{result.text()}\n{table.text()}")
+
+
+# ---- the workbench
+
+
+@view("tag", name="tag", text="a b c")
+def tag_typed(model: WordTagger, text: Treebank = treebank(raw=True)) -> dict[str, Any]:
+    """Parts of speech, morphology and lemmas of the words of each sentence, and how sure they are."""
+    from corpuscle.text.conllu import treebank_as_json
+
+    return treebank_as_json(model.annotate(text, confidence=True), "TagConfidence")
+
+
+@view("tag", text="a b c")
+def doubts(model: WordTagger, text: Treebank = treebank(raw=True), *, n: int = ITEMS) -> dict[str, Any]:
+    """Sentences whose tags are least sure, with the tags."""
+    from corpuscle.measure import least_sure, unsure_words
+    from corpuscle.text.conllu import rows_by_sentence
+
+    rows = rows_by_sentence(model.annotate(text, confidence=True), "TagConfidence")
+    first_layer = [label.split("\t")[0] for label in model.labels_.strings[3:]]
+    return least_sure(map(unsure_words, rows), n, layer="trees", choices=list(dict.fromkeys(first_layer))[:60])
 
 
 def warm() -> None:

@@ -38,11 +38,9 @@ if TYPE_CHECKING:
     from corpuscle.text.brat import read_brat, write_brat
     from corpuscle.text.columns import Columns, read_columns, write_columns
     from corpuscle.text.conllu import read_conllu, write_conllu
-    from corpuscle.text.corpus import Corpus
-    from corpuscle.text.elan import read_eaf
-    from corpuscle.text.flextext import read_flextext
-    from corpuscle.text.gapped import TokenMention, mentions_of_tags, tags_of_mentions
+    from corpuscle.text.corpus import Corpus, text_stats
     from corpuscle.text.interlinear import Interlinear, write_interlinear
+    from corpuscle.text.interlinear_formats import read_eaf, read_flextext, read_toolbox
     from corpuscle.text.judgements import (
         Judgement,
         Phrase,
@@ -54,27 +52,33 @@ if TYPE_CHECKING:
         read_triples,
     )
     from corpuscle.text.layers import Layer
+    from corpuscle.text.mention_tags import (
+        TokenMention,
+        convert_tags,
+        mentions_of_tags,
+        spans_of_tags,
+        tags_of_mentions,
+        tags_of_spans,
+    )
     from corpuscle.text.normalised import Normalised, read_normalised, write_normalised
     from corpuscle.text.pairs import Pair, ScoredPair, read_news, read_pairs, read_scored_pairs, write_pairs
     from corpuscle.text.plain import iter_text, read_strings, read_text, warm, write_text
     from corpuscle.text.preprocessing import Preprocessing
-    from corpuscle.text.pubtator import read_pubtator, write_pubtator
     from corpuscle.text.running import Prepared, prepare, restore
-    from corpuscle.text.schemes import convert_tags, spans_of_tags, tags_of_spans
     from corpuscle.text.standoff import (
         Attribute,
         Mention,
         Relation,
         Standoff,
         read_pipe,
+        read_pubtator,
         read_standoff_json,
         write_pipe,
+        write_pubtator,
         write_standoff_json,
     )
-    from corpuscle.text.stats import text_stats
     from corpuscle.text.tables import read_table, write_table
     from corpuscle.text.tmx import read_tmx
-    from corpuscle.text.toolbox import read_toolbox
     from corpuscle.text.treebank import Treebank
     from corpuscle.text.trees import Trees
     from corpuscle.text.vectors import read_vectors, write_vectors

@@ -51,7 +51,7 @@ class Alignments:
     bitext: Bitext | None = None
 
     def _repr_html_(self) -> str:
-        from corpuscle.text.notebook import show_links
+        from corpuscle.text.html import show_links
 
         if self.bitext is None:
             return str(table(("pair", "links"), enumerate(map(" ".join, islice(self._lines(), 10)), 1)))

@@ -17,7 +17,7 @@ import numpy as np
 
 from corpuscle.text.corpus import Corpus, starts_of
 from corpuscle.text.preprocessing import expand_tokens, types_as_lines
-from corpuscle.text.tokens import Classes
+from corpuscle.text.sentences import Classes
 from corpuscle.text.vocab import FIRST
 
 __all__ = ["SPACE", "clusters", "letters_of", "spell_out"]

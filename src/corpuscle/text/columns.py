@@ -15,8 +15,8 @@ from corpuscle.errors import InputError, SettingError
 from corpuscle.text.corpus import Corpus, items_of, starts_of
 from corpuscle.text.files import AnyPath, read_blocks, write_atomically
 from corpuscle.text.layers import Layer, Numbering, flattened
+from corpuscle.text.mention_tags import Span, spans_of_tags
 from corpuscle.text.origin import Origin
-from corpuscle.text.schemes import Span, spans_of_tags
 
 __all__ = ["DOCUMENT", "Columns", "read_columns", "write_columns"]
 

@@ -10,8 +10,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import groupby, islice
+from itertools import groupby, islice, pairwise
 from operator import itemgetter
+from typing import Any
 
 import numpy as np
 
@@ -23,7 +24,7 @@ from corpuscle.text.origin import Origin
 from corpuscle.text.treebank import LAYERS, Insertions, Treebank, comment_value
 from corpuscle.text.vocab import FIRST
 
-__all__ = ["format_conllu", "is_treebank", "read_conllu", "write_conllu"]
+__all__ = ["format_conllu", "is_treebank", "read_conllu", "rows_by_sentence", "treebank_as_json", "write_conllu"]
 
 _COLUMNS = ("ID", "FORM", "LEMMA", "UPOS", "XPOS", "FEATS", "HEAD", "DEPREL", "DEPS", "MISC")
 _SPACED = ("FORM", "LEMMA", "MISC")
@@ -214,6 +215,29 @@ def format_conllu(treebank: Treebank) -> list[str]:
     """The sentences of a treebank as a CoNLL-U file has them, each with the empty line behind it."""
     _check_writable(treebank, None)
     return list(_blocks(treebank))
+
+
+def rows_by_sentence(bank: Treebank, confidence: str = "") -> list[list[dict[str, Any]]]:
+    """The words of each sentence with their annotation, named as the columns of CoNLL-U, for JSON; ``confidence``: what
+    MISC calls how sure a word's annotation is."""
+    columns = {
+        "lemma": bank.lemmas, "upos": bank.tags, "xpos": bank.xpos, "feats": bank.features, "deprel": bank.relations,
+    }  # fmt: skip
+    values: dict[str, list[Any]] = {name: layer.strings() for name, layer in columns.items() if layer.ids.any()}
+    values["form"] = bank.corpus.vocab.decode(bank.corpus.tokens.tolist())
+    if (bank.heads >= 0).any():
+        values["head"] = bank.heads.tolist()
+    if confidence:
+        notes = [dict(note.partition("=")[::2] for note in misc.split("|")) for misc in bank.misc.strings()]
+        values["confidence"] = [float(each[confidence]) if confidence in each else None for each in notes]
+    rows = [dict(zip(values, row, strict=True)) for row in zip(*values.values(), strict=True)]
+    return [rows[a:b] for a, b in pairwise(bank.corpus.sentence_starts.tolist())]
+
+
+def treebank_as_json(bank: Treebank, confidence: str = "") -> dict[str, Any]:
+    """A treebank as plain data, see ``rows_by_sentence``, and as CoNLL-U."""
+    sentences = [{"words": words} for words in rows_by_sentence(bank, confidence)]
+    return {"sentences": sentences, "conllu": "".join(format_conllu(bank)) if len(bank) else ""}
 
 
 def _blocks(treebank: Treebank) -> Iterator[str]:

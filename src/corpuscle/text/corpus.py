@@ -3,6 +3,8 @@
 A sentence is a slice of ``tokens``; a document is a slice of sentences. A corpus of characters is a corpus whose
 vocabulary is characters. Nothing here knows about files: the readers of this floor make corpora, and everything above
 uses them.
+
+``text_stats`` counts how much there is of a text, and how much of it is new.
 """
 
 from __future__ import annotations
@@ -20,10 +22,9 @@ import numpy as np
 from corpuscle.errors import SettingError, expect
 from corpuscle.memory import pieces
 from corpuscle.text.origin import Origin, Sourced
-from corpuscle.text.vocab import Vocab
+from corpuscle.text.vocab import FIRST, UNKNOWN, Vocab
 
-__all__ = ["Corpus", "items_of", "renumbered", "starts_of"]
-
+__all__ = ["Corpus", "characters_of_types", "items_of", "renumbered", "starts_of", "text_stats"]
 
 def starts_of(lengths: Iterable[int] | np.ndarray) -> np.ndarray:
     """Offsets from lengths: int64 (n + 1), beginning with 0."""
@@ -113,7 +114,7 @@ class Corpus(Sourced):
         return f"Corpus({len(self):,} sentences, {self.n_tokens:,} tokens{documents}, {self.vocab!r})"
 
     def _repr_html_(self) -> str:
-        from corpuscle.text.notebook import show_sentences
+        from corpuscle.text.html import show_sentences
 
         return show_sentences(self, len(self))
 
@@ -226,3 +227,39 @@ class Corpus(Sourced):
         digest.update(np.ascontiguousarray(rank[self.tokens]).tobytes())
         digest.update("\n".join(self.vocab.word(i) for i in seen[order]).encode())
         return digest.hexdigest()
+
+
+def characters_of_types(vocab: Vocab) -> np.ndarray:
+    """How many characters each ordinary type has, int64 (len(vocab) - FIRST,)."""
+    begins_character = (vocab.bytes & 0xC0) != 0x80  # the bytes of UTF-8 that follow a first one are 10xxxxxx
+    return np.diff(np.concatenate([[0], np.cumsum(begins_character)])[vocab.offsets])
+
+
+def text_stats(corpus: Corpus, known: Corpus | None = None) -> dict[str, int | float]:
+    """Counts of a corpus; with ``known`` also how many of its words that other corpus never has.
+
+    ``words`` are tokens without sentence ends, ``tokens`` with them; ``characters`` are those of the words. An unknown
+    symbol in the text is out of any vocabulary.
+    """
+    vocab = corpus.vocab
+    counts = np.bincount(corpus.tokens, minlength=len(vocab))
+    used = counts[FIRST:] > 0
+    figures: dict[str, int | float] = {
+        "tokens": corpus.n_tokens + len(corpus),
+        "words": corpus.n_tokens,
+        "types": int(used.sum()),
+        "words_seen_once": int((counts[FIRST:] == 1).sum()),
+        "sentences": len(corpus),
+        "empty_sentences": int((corpus.lengths == 0).sum()),
+        "longest_sentence": int(corpus.lengths.max(initial=0)),
+        "characters": int((counts[FIRST:] * characters_of_types(vocab)).sum()),
+    }
+    if known is not None:
+        is_new = known.vocab.mapping_from(vocab)[FIRST:] == UNKNOWN
+        oov = int(counts[UNKNOWN] + counts[FIRST:][is_new].sum())
+        figures |= {
+            "oov": oov,
+            "oov_rate": oov / corpus.n_tokens if corpus.n_tokens else float("nan"),
+            "oov_types": int((used & is_new).sum()),
+        }
+    return figures

@@ -20,7 +20,7 @@ from itertools import pairwise
 
 from corpuscle.errors import InputError, SettingError
 from corpuscle.text.files import AnyPath, open_bytes
-from corpuscle.text.languages import script_of_letter
+from corpuscle.text.scripts import script_of_letter
 
 __all__ = ["Decoded", "checked_encoding", "guess_encoding", "read_any"]
 

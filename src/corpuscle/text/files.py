@@ -77,7 +77,6 @@ class _Replayed(io.RawIOBase):
         self._kept, self._at = kept, 0
 
     def readable(self) -> bool:
-        """Yes."""
         return True
 
     def readinto(self, buffer: Any) -> int:
@@ -114,7 +113,6 @@ class _Counted(io.RawIOBase):
         self.stream, self.size = stream, 0
 
     def readable(self) -> bool:
-        """Yes."""
         return True
 
     def readinto(self, buffer: Any) -> int:
@@ -298,7 +296,6 @@ class _Tally(io.BufferedIOBase):
         self._file, self.bytes, self.lines, self.is_text = file, 0, 0, True
 
     def writable(self) -> bool:
-        """It is."""
         return True
 
     def write(self, data: Any, /) -> int:

@@ -15,7 +15,7 @@ from corpuscle.compiled import frozen
 from corpuscle.errors import warn
 from corpuscle.hashing import string_hashes
 from corpuscle.text.corpus import Corpus
-from corpuscle.text.kernels.fingerprints import hash_sentences
+from corpuscle.text.kernels import hash_sentences
 from corpuscle.text.vocab import FIRST, Vocab
 from corpuscle.text.wording import percent
 

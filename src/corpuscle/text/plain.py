@@ -18,6 +18,7 @@ from corpuscle.errors import InputError, SettingError
 from corpuscle.text.characters import SPACE, spell_out
 from corpuscle.text.corpus import Corpus, renumbered, starts_of
 from corpuscle.text.files import STDIO, AnyPath, expand, open_stream, write_atomically
+from corpuscle.text.formats import format_of
 from corpuscle.text.origin import Origin
 from corpuscle.text.preprocessing import Preprocessing
 from corpuscle.text.tables import read_table
@@ -266,7 +267,11 @@ def iter_text(
 
 
 def _blocks_of_lines(path: AnyPath, lines: int, most: int = _LONG) -> Iterator[bytes]:
-    """The bytes of a file in chunks of exactly so many lines, or fewer from ``most`` bytes on, and at the end."""
+    """The bytes of a file in chunks of exactly so many lines, or fewer from ``most`` bytes on, and at the end; of a
+    file in another format than plain text all at once."""
+    if (form := format_of(path)) is not None:
+        yield "".join(f"{line}\n" for line in form.lines(path)).encode()
+        return
     with open_stream(path) as stream:
         parts: list[bytes] = []
         missing, size = lines, 0

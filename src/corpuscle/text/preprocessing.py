@@ -14,19 +14,25 @@ from collections.abc import Callable
 
 import numpy as np
 
+from corpuscle.settings import Settings
 from corpuscle.text.corpus import Corpus, renumbered, starts_of
-from corpuscle.text.settings import PreprocessingSettings
+from corpuscle.text.settings import TextSettings
 from corpuscle.text.vocab import FIRST, Vocab
 
 __all__ = ["Preprocessing", "respell"]
 
 
-class Preprocessing(PreprocessingSettings):
+class Preprocessing(Settings):
     """What is done to the words of a text; saved in a model and applied again to whatever the model is used on.
 
     >>> Preprocessing(lowercase=True, digits=True, tokenise="simple").words("In 1984, Élan!")
     ['in', '0000', ',', 'élan', '!']
     """
+
+    nfc: bool = TextSettings.SETTINGS["nfc"]  # type: ignore[assignment]
+    lowercase: bool = TextSettings.SETTINGS["lowercase"]  # type: ignore[assignment]
+    digits: bool = TextSettings.SETTINGS["digits"]  # type: ignore[assignment]
+    tokenise: str = TextSettings.SETTINGS["tokenise"]  # type: ignore[assignment]
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Preprocessing) and self.settings == other.settings
@@ -39,7 +45,7 @@ class Preprocessing(PreprocessingSettings):
         if self.nfc and not text.isascii():
             text = unicodedata.normalize("NFC", text)
         if self.tokenise == "simple":
-            from corpuscle.text.tokens import split_words
+            from corpuscle.text.sentences import split_words
 
             text = split_words(text)
         if self.lowercase:

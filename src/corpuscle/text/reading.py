@@ -8,7 +8,7 @@ them), and how a file is to be taken (``raw``: as running text). What is read kn
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from os import PathLike, fspath
@@ -19,15 +19,20 @@ from corpuscle.text.bitext import Bitext
 from corpuscle.text.brackets import parse_brackets, read_brackets
 from corpuscle.text.conllu import is_treebank, read_conllu
 from corpuscle.text.corpus import Corpus
-from corpuscle.text.files import STDIO, AnyPath, read_lines, read_raw
+from corpuscle.text.files import STDIO, AnyPath, expand, read_lines, read_raw
+from corpuscle.text.formats import format_of
 from corpuscle.text.origin import Listed, Origin
-from corpuscle.text.pairs import Pair, read_news, read_pairs
+from corpuscle.text.pairs import Pair, checked_pairs, read_news, read_pairs
 from corpuscle.text.plain import read_strings, read_text
 from corpuscle.text.running import prepare
+from corpuscle.text.sentences import split_words
 from corpuscle.text.treebank import Treebank
 from corpuscle.text.trees import Trees
 
-__all__ = ["bitext", "corpus", "messages", "names", "pairs", "read_bank", "read_sentences", "treebank", "trees"]
+__all__ = [
+    "bitext", "corpus", "messages", "names", "pairs", "read_bank", "read_messages", "read_sentences", "split_messages",
+    "treebank", "trees",
+]  # fmt: skip
 
 Path = str | PathLike
 
@@ -44,8 +49,14 @@ def read_sentences(paths: Sequence[AnyPath], raw: bool = False, **settings: Any)
     ``settings``: as for ``read_text``."""
     if not raw:
         return read_text(*paths, **settings)
-    sentences = [" ".join(sentence) for path in paths for sentence in prepare(read_raw(path))]
+    sentences = [" ".join(sentence) for path in paths for sentence in prepare(_running(path))]
     return replace(read_strings(sentences, **settings), origin=Origin(tuple(map(str, paths))))
+
+
+def _running(path: AnyPath) -> str:
+    """The running text of a file."""
+    form = format_of(path)
+    return read_raw(path) if form is None else "\n".join(form.lines(path))
 
 
 def read_bank(path: AnyPath, raw: bool = False) -> Treebank:
@@ -58,10 +69,25 @@ def read_bank(path: AnyPath, raw: bool = False) -> Treebank:
     if not raw:
         text = read_text(path)
         return Treebank.from_sentences(text.select(text.lengths > 0))
-    prepared = prepare(read_raw(path))
+    prepared = prepare(_running(path))
     spaces = ["_" if gap else "SpaceAfter=No" for gap in prepared.gaps()[1:]]
     misc = [spaces[first:last] for first, last in pairwise(prepared.sentence_starts.tolist())]
     return Treebank.from_sentences(prepared, misc=misc, origin=Origin.of(path))
+
+
+def split_messages(lines: Iterable[str], raw: bool = False) -> list[list[str]]:
+    """Lines as lists of words, by their spaces or (``raw``) split into tokens."""
+    return [(split_words(line) if raw else line).split() for line in lines]
+
+
+def read_messages(paths: Sequence[AnyPath], raw: bool = False) -> Listed[list[str]]:
+    """The messages of texts, a line each, see ``split_messages``."""
+    found: list[list[str]] = []
+    files, firsts = expand(paths), []
+    for file in files:
+        firsts.append(len(found))
+        found += split_messages((line for _, line in read_lines(file)), raw)
+    return Listed(found, Origin(tuple(files), tuple(firsts), rows=range(len(found))) if files else None)
 
 
 def bitext(value: Any, model: Any) -> Bitext:
@@ -111,4 +137,4 @@ def pairs(value: Any, model: Any) -> Any:
         else pair
         for pair in value
     )
-    return Listed(found, getattr(value, "origin", None))
+    return checked_pairs(Listed(found, getattr(value, "origin", None)))

@@ -18,9 +18,8 @@ import numpy as np
 from corpuscle.errors import InputError, SettingError
 from corpuscle.text.corpus import Corpus
 from corpuscle.text.files import AnyPath, read_lines, write_atomically
-from corpuscle.text.sentences import Stretch, Usage, join_abbreviations, sentence_ends
+from corpuscle.text.sentences import Stretch, Usage, character_classes, join_abbreviations, sentence_ends, token_spans
 from corpuscle.text.tables import read_table, write_table
-from corpuscle.text.tokens import character_classes, token_spans
 from corpuscle.text.vocab import Vocab
 
 __all__ = ["Prepared", "prepare", "read_gaps", "restore", "restore_file", "write_gaps"]

@@ -1,4 +1,4 @@
-"""Scanners and indices: texts become token ids, words become ids, over the compiled passes of ``text.kernels.scan``.
+"""Scanners and indices: texts become token ids, words become ids, over the compiled passes of ``text.kernels``.
 
 The kernels never allocate: when some array is full, or when a chunk of the text is done, they return a code, and
 ``Scanner`` grows the array or goes on. So each call is short, and memory is the text plus what comes out of it.
@@ -11,7 +11,7 @@ import numpy as np
 from corpuscle.compiled import frozen
 from corpuscle.errors import InputError
 from corpuscle.text.files import BOM, AnyPath
-from corpuscle.text.kernels.scan import (
+from corpuscle.text.kernels import (
     BAD_UTF8,
     DONE,
     LINES,

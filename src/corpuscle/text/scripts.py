@@ -13,18 +13,34 @@ Two kinds of characters take the type of their company. Combining marks and join
 mark and the voicing marks of kana fit hiragana and katakana, and are katakana when they stand alone.
 
 Which way a text runs is told by its letters too (``direction``).
+
+*Romanisation* writes words in Latin letters by a rule of thumb: what the name of each character in Unicode begins with.
+
+    ж  CYRILLIC SMALL LETTER ZHE -> zh      ب  ARABIC LETTER BEH -> b      한  HANGUL SYLLABLE HAN -> han
+    м  CYRILLIC SMALL LETTER EM -> m        क  DEVANAGARI LETTER KA -> k   ね  HIRAGANA LETTER NE -> ne
+
+Consonants are what stands before the first vowel of the name; vowels are one letter. It is no transcription: short
+vowels that a script does not write are missing, and so are tones. It brings names and loan words of two scripts close
+enough for an edit distance. Ideographs have no letters in their names and stay as they are.
+
+And for headings: names of languages and scripts, what a suffix such as ``hi`` stands for, what a text is written in.
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
+from collections import Counter
+from functools import cache, lru_cache
 
 import numpy as np
 
 from corpuscle.text.vocab import FIRST, Vocab
 
-__all__ = ["TYPES", "WORD_TYPES", "based", "character_masks", "direction", "isolated", "type_of"]
+__all__ = [
+    "LANGUAGES", "TYPES", "WORD_TYPES", "based", "character_masks", "code_of", "direction", "isolated",
+    "language_name", "plain", "romanise", "script_of", "script_of_letter", "type_of",
+]  # fmt: skip
 
 TYPES = ("digits", "latin", "hiragana", "katakana", "han", "hangul", "thai", "other", "punctuation", "mixed")
 """The names of the word types, by number."""
@@ -149,3 +165,117 @@ def isolated(text: str) -> str:
 def based(text: str) -> str:
     """A text whose first character is no combining sign: one that is stands on a no-break space."""
     return "\u00a0" + text if unicodedata.category(text[:1] or " ")[0] == "M" else text
+
+
+_NAMED = re.compile(r"(?:LETTER|VOWEL SIGN|SYLLABLE|CHARACTER) (?:(?:SMALL|SHORT|LONG|FINAL|ARCHAIC|SARA) )*([A-Z]+)")
+_AFTER_E = re.compile(r"E([FLMNRS])$")
+_SILENT = re.compile(r"SOFT SIGN|HARD SIGN|VIRAMA|NUKTA|TATWEEL|SUKUN|SHADDA")
+_VOWELS = "AEIOU"
+_SOUNDS = {"YERU": "y", "YU": "yu", "YA": "ya", "IO": "yo", "IE": "e", "HAMZA": "", "AIN": "", "QOF": "k", "QAF": "k"}
+
+
+def plain(word: str) -> str:
+    """Lower case without accents."""
+    return "".join(c for c in unicodedata.normalize("NFKD", word.casefold()) if not unicodedata.combining(c))
+
+
+@cache
+def _letter(character: str) -> str:
+    """A character in Latin letters, or as it is."""
+    if character.isascii():
+        return character
+    name = unicodedata.name(character, "")
+    if _SILENT.search(name):
+        return ""
+    found = _NAMED.search(name)
+    if name.startswith("LATIN") or found is None:
+        return plain(character)
+    sound = found[1]
+    if sound in _SOUNDS:
+        return _SOUNDS[sound]
+    if name.startswith(("HANGUL SYLLABLE", "HIRAGANA", "KATAKANA")):
+        return sound.lower()
+    if name.startswith("CYRILLIC") and (single := _AFTER_E.match(sound)):
+        return single[1].lower()
+    if sound[0] in _VOWELS:
+        return sound[0].lower()
+    return re.split(f"[{_VOWELS}]", sound)[0].lower()
+
+
+def romanise(word: str) -> str:
+    """A word in Latin letters, lower case, without accents.
+
+    >>> romanise("Москва"), romanise("Αθήνα"), romanise("서울")
+    ('moskva', 'athena', 'seoul')
+    """
+    composed = unicodedata.normalize("NFC", word.casefold())
+    return plain("".join(map(_letter, composed)))
+
+
+_NAMES = (
+    "aa:Afar ab:Abkhazian af:Afrikaans ak:Akan am:Amharic an:Aragonese ar:Arabic as:Assamese av:Avaric ay:Aymara "
+    "az:Azerbaijani ba:Bashkir be:Belarusian bg:Bulgarian bi:Bislama bm:Bambara bn:Bengali bo:Tibetan br:Breton "
+    "bs:Bosnian ca:Catalan ce:Chechen ch:Chamorro co:Corsican cr:Cree cs:Czech cu:Church_Slavonic cv:Chuvash "
+    "cy:Welsh da:Danish de:German dv:Dhivehi dz:Dzongkha ee:Ewe el:Greek en:English eo:Esperanto es:Spanish "
+    "et:Estonian eu:Basque fa:Persian ff:Fula fi:Finnish fj:Fijian fo:Faroese fr:French fy:West_Frisian ga:Irish "
+    "gd:Scottish_Gaelic gl:Galician gn:Guarani gu:Gujarati gv:Manx ha:Hausa he:Hebrew hi:Hindi ho:Hiri_Motu "
+    "hr:Croatian ht:Haitian_Creole hu:Hungarian hy:Armenian hz:Herero ia:Interlingua id:Indonesian ig:Igbo "
+    "ii:Nuosu ik:Inupiaq io:Ido is:Icelandic it:Italian iu:Inuktitut ja:Japanese jv:Javanese ka:Georgian kg:Kongo "
+    "ki:Kikuyu kj:Kuanyama kk:Kazakh kl:Greenlandic km:Khmer kn:Kannada ko:Korean kr:Kanuri ks:Kashmiri ku:Kurdish "
+    "kv:Komi kw:Cornish ky:Kyrgyz la:Latin lb:Luxembourgish lg:Ganda li:Limburgish ln:Lingala lo:Lao lt:Lithuanian "
+    "lu:Luba-Katanga lv:Latvian mg:Malagasy mh:Marshallese mi:Maori mk:Macedonian ml:Malayalam mn:Mongolian "
+    "mr:Marathi ms:Malay mt:Maltese my:Burmese na:Nauruan nb:Norwegian_Bokmål nd:Northern_Ndebele ne:Nepali "
+    "ng:Ndonga nl:Dutch nn:Norwegian_Nynorsk no:Norwegian nr:Southern_Ndebele nv:Navajo ny:Chewa oc:Occitan "
+    "oj:Ojibwe om:Oromo or:Odia os:Ossetian pa:Punjabi pi:Pali pl:Polish ps:Pashto pt:Portuguese qu:Quechua "
+    "rm:Romansh rn:Kirundi ro:Romanian ru:Russian rw:Kinyarwanda sa:Sanskrit sc:Sardinian sd:Sindhi "
+    "se:Northern_Sami sg:Sango si:Sinhala sk:Slovak sl:Slovene sm:Samoan sn:Shona so:Somali sq:Albanian sr:Serbian "
+    "ss:Swazi st:Southern_Sotho su:Sundanese sv:Swedish sw:Swahili ta:Tamil te:Telugu tg:Tajik th:Thai ti:Tigrinya "
+    "tk:Turkmen tl:Tagalog tn:Tswana to:Tongan tr:Turkish ts:Tsonga tt:Tatar tw:Twi ty:Tahitian ug:Uyghur "
+    "uk:Ukrainian ur:Urdu uz:Uzbek ve:Venda vi:Vietnamese vo:Volapük wa:Walloon wo:Wolof xh:Xhosa yi:Yiddish "
+    "yo:Yoruba za:Zhuang zh:Chinese zu:Zulu"
+)
+LANGUAGES = dict(row.split(":") for row in _NAMES.split())
+"""Two-letter codes of ISO 639-1 and English names, an underscore for a space."""
+
+_ALIASES = {"Cjk": "Han"}
+
+
+def language_name(code: str) -> str:
+    """The name of a language by its code, with or without a region; a code that has none stays as it is.
+
+    >>> language_name("hi"), language_name("pt-BR"), language_name("tlh")
+    ('Hindi', 'Portuguese', 'tlh')
+    """
+    name = LANGUAGES.get(code.lower().replace("_", "-").partition("-")[0])
+    return code if name is None else name.replace("_", " ")
+
+
+def code_of(name: str) -> str:
+    """The two-letter code of a language by its name or code; empty if there is none.
+
+    >>> code_of("Hindi"), code_of("hi"), code_of("Evenki")
+    ('hi', 'hi', '')
+    """
+    wanted = name.lower().replace(" ", "_")
+    return next((code for code, known in LANGUAGES.items() if wanted in (code, known.lower())), "")
+
+
+@lru_cache(maxsize=1 << 14)
+def script_of_letter(letter: str) -> str:
+    """The script of a letter by its name in Unicode; empty if it has none."""
+    name = unicodedata.name(letter, "").partition(" ")[0].title()
+    return _ALIASES.get(name, name)
+
+
+def script_of(text: str) -> str:
+    """The script of most letters of a text; empty if there are none.
+
+    >>> script_of("नमस्ते world"), script_of("日本語のテキスト"), script_of("2024")
+    ('Devanagari', 'Japanese', '')
+    """
+    letters = Counter(script_of_letter(c) for c in text if unicodedata.category(c)[0] in "LM")
+    letters.pop("Combining", None)
+    kana = letters["Hiragana"] + letters["Katakana"]
+    if kana and kana + letters["Han"] > sum(letters.values()) / 2:
+        return "Japanese"
+    return max(letters, key=lambda name: letters[name], default="") if letters else ""

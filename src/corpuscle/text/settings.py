@@ -10,32 +10,31 @@ if TYPE_CHECKING:
     from corpuscle.text.corpus import Corpus
     from corpuscle.text.preprocessing import Preprocessing
 
-__all__ = ["PreprocessingSettings", "ReadingSettings", "TextSettings", "TokenSettings"]
+__all__ = ["ReadingSettings", "TextSettings", "TokenSettings", "UnitSettings"]
+
+_PREPROCESSING = ("nfc", "lowercase", "digits", "tokenise")
 
 
-class PreprocessingSettings(Settings):
-    """What is done to the words of a text after it has been read."""
+class TextSettings(Settings):
+    """A learner that reads words: what is done to them after they have been read."""
 
     nfc: bool = setting("Compose characters (Unicode NFC), so that two encodings of é are one letter.", default=True)
     lowercase: bool = setting("Lower-case all words.", default=False)
     digits: bool = setting("Write every digit as 0.", default=False)
     tokenise: str = setting("Split punctuation off the words (simple).", default="none", choices=("none", "simple"))
 
-
-class TextSettings(PreprocessingSettings):
-    """A learner that reads words."""
-
     @property
     def preprocessing(self) -> Preprocessing:
         """What is done to the words of every text."""
         from corpuscle.text.preprocessing import Preprocessing
 
-        return Preprocessing(**{name: getattr(self, name) for name in PreprocessingSettings.SETTINGS})
+        return Preprocessing(**{name: getattr(self, name) for name in _PREPROCESSING})
 
     @property
     def reading(self) -> dict[str, Any]:
         """How texts are read: arguments of ``read_text`` and its kin."""
-        return {"preprocessing": self.preprocessing}
+        more = (kind for kind in (TokenSettings, UnitSettings) if isinstance(self, kind))
+        return {"preprocessing": self.preprocessing} | {n: getattr(self, n) for kind in more for n in kind.SETTINGS}
 
     def read(self, *paths: Any) -> Corpus:
         """Files as a text of this learner: read and prepared as its settings say."""
@@ -44,8 +43,8 @@ class TextSettings(PreprocessingSettings):
         return read_text(*paths, **self.reading)
 
 
-class TokenSettings(TextSettings):
-    """A learner that reads words, and unknown words as such."""
+class TokenSettings(Settings):
+    """A learner that reads unknown words as such."""
 
     unk_token: str = setting(
         "What <unk> in a text is: the unknown word, or a literal one.",
@@ -53,18 +52,12 @@ class TokenSettings(TextSettings):
         choices=("unknown", "literal"),
     )
 
-    @property
-    def reading(self) -> dict[str, Any]:
-        """How texts are read: arguments of ``read_text`` and its kin."""
-        return {**super().reading, "unk_token": self.unk_token}
 
-
-class ReadingSettings(TokenSettings):
+class UnitSettings(Settings):
     """A learner that can read words, characters or graphemes."""
 
     units: str = setting("What a token is.", default="words", choices=("words", "characters", "graphemes"))
 
-    @property
-    def reading(self) -> dict[str, Any]:
-        """How texts are read: arguments of ``read_text`` and its kin."""
-        return {**super().reading, "units": self.units}
+
+class ReadingSettings(UnitSettings, TokenSettings, TextSettings):
+    """All settings of reading."""

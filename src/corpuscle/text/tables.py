@@ -4,12 +4,15 @@ No other module writes or reads tab-separated tables; formats of the field that 
 PubTator, columns) are not tables. A field cannot hold a tab or a line break, and is refused when it is written, unless
 the table is ``escaped``: then ``\\t``, ``\\n``, ``\\r`` and ``\\\\`` stand for those and the backslash, ``\\uXXXX`` for
 other control characters and line separators. ``with capturing() as rows`` takes tables that would go to stdout as data.
+
+``plain`` makes values of such as JSON knows.
 """
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from numbers import Integral, Real
 from typing import Any
@@ -18,7 +21,9 @@ from corpuscle.errors import InputError
 from corpuscle.text.files import STDIO, AnyPath, read_lines, write_atomically
 from corpuscle.text.wording import enumerated
 
-__all__ = ["NUMBER", "capturing", "escaped_field", "format_row", "read_table", "unescaped_field", "write_table"]
+__all__ = [
+    "NUMBER", "capturing", "escaped_field", "format_row", "plain", "read_table", "unescaped_field", "write_table",
+]  # fmt: skip
 
 NUMBER = ".6g"
 """How fractions are written; vectors and what grows with the text have more digits."""
@@ -81,13 +86,14 @@ def write_table(
     *,
     escaped: bool = False,
     names: Sequence[str] = (),
+    capture: bool = True,
 ) -> None:
     """Write a table, all of it or nothing; ``-`` is stdout.
 
     ``heading``: the names of the columns; without any, the table has no heading, and ``names`` are what its fields are
-    called as data. ``number``: the format of fractions.
+    called as data. ``number``: the format of fractions; ``capture``: whether ``capturing`` may take it.
     """
-    if path == STDIO and _captured is not None:
+    if path == STDIO and _captured is not None and capture:
         columns = heading or names
         _captured.append([dict(zip(columns, row, strict=True)) if columns else list(row) for row in rows])
         return
@@ -143,3 +149,16 @@ def read_table(
             yield line, list(map(unescaped_field, fields)) if escaped else fields
         except ValueError as error:
             raise InputError(path, line, str(error)) from None
+
+
+def plain(value: Any) -> Any:
+    """A value as JSON knows it: NumPy's numbers and arrays become Python's, not finite becomes null."""
+    if isinstance(value, Mapping):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    if hasattr(value, "tolist"):
+        return plain(value.tolist())
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value

@@ -131,7 +131,7 @@ class Vocab:
         return mapping
 
     def decode(self, ids: Iterable[int] | np.ndarray) -> list[str]:
-        """The strings of some ids."""
+        """The strings of some ids, in their order."""
         strings = self.strings
         return [strings[i] for i in ids]
 

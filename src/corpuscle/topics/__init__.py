@@ -16,10 +16,9 @@ from corpuscle.lazy import contents
 if TYPE_CHECKING:
     from corpuscle.topics.base import TopicModel
     from corpuscle.topics.documents import document_bounds, pick_documents, read_documents, split_documents
-    from corpuscle.topics.ngram import NgramTopicModel
-    from corpuscle.topics.products import contexts, document_topics, global_summary, mark, summaries
-    from corpuscle.topics.reading import DocumentReader
+    from corpuscle.topics.inspection import contexts, document_topics, global_summary, mark, summaries
+    from corpuscle.topics.ngram import DocumentReader, NgramTopicModel
     from corpuscle.topics.rescaling import RescalingModel
-    from corpuscle.topics.warming import warm, warm_defaults
+    from corpuscle.topics.verbs import warm, warm_defaults
 
 __all__, __getattr__, __dir__ = contents(__name__, __file__)

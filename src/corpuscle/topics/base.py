@@ -20,16 +20,17 @@ from corpuscle.learning import Checkpoint
 from corpuscle.measure import Result, perplexity
 from corpuscle.model import Kind, Model
 from corpuscle.scale import chunks_of
-from corpuscle.settings import learned
+from corpuscle.settings import Seeded, learned
 from corpuscle.text.corpus import Corpus
 from corpuscle.text.html import table
 from corpuscle.text.overlap import item_hashes
+from corpuscle.text.settings import TextSettings, TokenSettings
 from corpuscle.text.vocab import UNKNOWN, Vocab
 from corpuscle.topics.documents import document_bounds, read_documents
 from corpuscle.topics.kernels.particles import Likelihoods, Reader
 from corpuscle.topics.settings import TopicSettings
 
-__all__ = ["Chunk", "Look", "TopicModel", "all_words", "of_documents"]
+__all__ = ["DocumentChunk", "Look", "TopicModel", "all_words", "of_documents"]
 
 Look = Callable[[int, int], Likelihoods]
 """What a sample of a model says about the words of a text from one position to another."""
@@ -40,7 +41,7 @@ _PIECE = 1 << 12
 """So many words of a document are looked at at a time."""
 
 
-class Chunk(NamedTuple):
+class DocumentChunk(NamedTuple):
     """Consecutive documents in the words of a model, to be read with one of its samples: the number of the first of
     them, and the arrays of their ``Corpus``."""
 
@@ -52,7 +53,7 @@ class Chunk(NamedTuple):
 
 
 def of_documents(
-    chunk: Chunk, model: TopicModel, read: Callable[[Reader, Look, int, int], Any], **settings: Any
+    chunk: DocumentChunk, model: TopicModel, read: Callable[[Reader, Look, int, int], Any], **settings: Any
 ) -> list[Any]:
     """``read(reader, look, first, last)`` of every document, with a reader that has not begun, see ``Reader`` for its
     settings, a look at all documents, and where the document is among them."""
@@ -70,7 +71,7 @@ def all_words(reader: Reader, look: Look, first: int, last: int) -> np.ndarray:
     return np.concatenate([np.empty(0), *(reader.read(look(at, min(at + _PIECE, last))) for at in slices)])
 
 
-class TopicModel(TopicSettings, Model, ABC):
+class TopicModel(TopicSettings, TokenSettings, TextSettings, Seeded, Model, ABC):
     """A distribution over documents, one word after the other; sentences begin anew, but their ends are not predicted.
 
     ``vocab_`` are the words that it knows, ``items_`` hashes of the sentences that it has learned from, ``history_``
@@ -87,13 +88,27 @@ class TopicModel(TopicSettings, Model, ABC):
     history_: np.ndarray = learned()
 
     @property
+    def has_topics(self) -> bool:
+        """Whether it knows topics: all but those of the method HPYLM."""
+        return True
+
+    @property
+    def n_samples(self) -> int:
+        """How many samples read a document."""
+        return 1
+
+    @abstractmethod
+    def uses(self) -> np.ndarray:
+        """How often every word had every topic, from topic 0, the global one, on: int64 (ids, topics + 1)."""
+
+    @property
     @abstractmethod
     def nodes(self) -> int:
         """How many contexts the last sample has, in all its n-gram models together."""
 
     def _repr_html_(self) -> str:
         """The topics: their shares and most typical words."""
-        from corpuscle.topics.products import summaries
+        from corpuscle.topics.inspection import summaries
 
         rows = [(t.number, f"{t.share:.1%}", " ".join(word for word, _ in t.words)) for t in summaries(self, 12, 0)]
         return table(("topic", "share", "words"), rows, numbers=(1,))
@@ -147,19 +162,21 @@ class TopicModel(TopicSettings, Model, ABC):
     def _look(self, corpus: Corpus, sample: int) -> tuple[np.ndarray, Look]:
         """The prior of the topics in a sample, float64 (topics,), and its look at some documents in our words."""
 
-    def _by_sample(self, corpus: Corpus, function: Callable[[Chunk, Any], list[Any]], samples: int) -> list[list[Any]]:
+    def _by_sample(self, corpus: Corpus, function: Callable[[DocumentChunk, Any], list[Any]]) -> list[list[Any]]:
         """What ``function(chunk, model)``, such as ``of_documents``, finds in every document of a chunk; for all
-        documents, by each of so many samples: a list a sample."""
+        documents, a list for each sample."""
         corpus = corpus.recode(self.vocab_)
         lines = np.array([0, len(corpus)]) if corpus.document_starts is None else corpus.document_starts
         bounds = chunks_of(np.diff(corpus.sentence_starts[lines]), _WORDS).tolist()
 
-        def chunk(sample: int, first: int, last: int) -> Chunk:
+        def chunk(sample: int, first: int, last: int) -> DocumentChunk:
             text = corpus[int(lines[first]) : int(lines[last])]
-            return Chunk(sample, first, text.tokens, text.sentence_starts, lines[first : last + 1] - lines[first])
+            return DocumentChunk(
+                sample, first, text.tokens, text.sentence_starts, lines[first : last + 1] - lines[first]
+            )
 
         pairs = list(pairwise(bounds if len(bounds) > 1 else [0, 0]))
-        groups = ((sample, [chunk(sample, *pair) for pair in pairs]) for sample in range(samples))
+        groups = ((sample, [chunk(sample, *pair) for pair in pairs]) for sample in range(self.n_samples))
         return [list(chain.from_iterable(found)) for _, found in self.spread_groups(function, groups)]
 
     @abstractmethod

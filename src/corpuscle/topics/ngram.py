@@ -15,28 +15,29 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import cached_property, partial
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from corpuscle import learning
 from corpuscle import model as container
+from corpuscle.errors import SettingError
 from corpuscle.learning import Checkpoint
 from corpuscle.model import Array
 from corpuscle.settings import learned
 from corpuscle.text.corpus import Corpus
-from corpuscle.text.vocab import Vocab
+from corpuscle.text.vocab import FIRST, START, UNKNOWN, Vocab
 from corpuscle.topics.base import Look, TopicModel, all_words, of_documents
 from corpuscle.topics.kernels.frozen import Predictor, likelihoods, predictor
-from corpuscle.topics.kernels.particles import Likelihoods
-from corpuscle.topics.kernels.seats import DOUBLY, SEPARATE, SWITCHING
+from corpuscle.topics.kernels.particles import Likelihoods, Reader
+from corpuscle.topics.kernels.seating import DOUBLY, SEPARATE, SWITCHING
 from corpuscle.topics.sampling import STATE, TopicSampler, stream_of
-from corpuscle.topics.settings import INFINITE, NgramTopicSettings
+from corpuscle.topics.settings import INFINITE, PLAIN, NgramTopicSettings
 
-__all__ = ["SAMPLED", "NgramTopicModel"]
+__all__ = ["SAMPLED", "DocumentReader", "NgramTopicModel"]
 
 SAMPLED = {"hpylm": SEPARATE, "hpytm": SEPARATE, "hierarchical": DOUBLY, "switching": SWITCHING}
-"""Method -> its number in ``kernels.seats``."""
+"""Method -> its number in ``kernels.seating``."""
 
 _MOST_SAMPLES = 1000
 
@@ -70,12 +71,19 @@ def _samples(extra: Mapping[str, Any]) -> dict[str, Array]:
     return {key: array for i in range(number) for key, array in _sample_arrays(i).items()}
 
 
+class Uses(NamedTuple):
+    """How often words had topics in the last sample: int32 (uses,) each, a word, a topic, and how often it had it."""
+
+    words: np.ndarray
+    topics: np.ndarray
+    counts: np.ndarray
+
+
 _USES = {
     "uses/words": Array("int32", ("uses",), low=0, high="types+3"),
     "uses/topics": Array("int32", ("uses",), low=0, high="n_topics+1"),
     "uses/counts": Array("int32", ("uses",), low=1),
 }
-"""How often words had topics in the last sample."""
 
 
 class NgramTopicModel(NgramTopicSettings, TopicModel):
@@ -100,8 +108,31 @@ class NgramTopicModel(NgramTopicSettings, TopicModel):
 
     _FOLLOWS: ClassVar[tuple[str, ...]] = ("_predictors",)
 
+    SAVED: ClassVar = {
+        "vocab_": container.Record(Vocab),
+        "samples_": container.Samples(),
+        "uses_": container.Record(Uses, "uses/"),
+        "history_": container.Arrays("history"),
+    }
+
     samples_: list[dict[str, np.ndarray]] = learned()
-    uses_: dict[str, np.ndarray] = learned()
+    uses_: Uses = learned()
+
+    @property
+    def has_topics(self) -> bool:
+        """Whether it knows topics."""
+        return self.method != PLAIN
+
+    @property
+    def n_samples(self) -> int:
+        """How many samples it has."""
+        return len(self.samples_)
+
+    def uses(self) -> np.ndarray:
+        """How often every word had every topic, see ``TopicModel``."""
+        counts = np.zeros((len(self.vocab_), self.topics_ + 1), np.int64)
+        counts[self.uses_.words, self.uses_.topics] = self.uses_.counts
+        return counts
 
     @property
     def infinite(self) -> bool:
@@ -130,9 +161,7 @@ class NgramTopicModel(NgramTopicSettings, TopicModel):
         self.history_ = history[:, 0]
         pairs, counts = np.unique(chain.tokens.astype(np.int64) * (self.topics_ + 1) + chain.topics, return_counts=True)
         words, topics = np.divmod(pairs, self.topics_ + 1)
-        self.uses_ = {
-            name: array.astype(np.int32) for name, array in (("words", words), ("topics", topics), ("counts", counts))
-        }
+        self.uses_ = Uses(*(array.astype(np.int32) for array in (words, topics, counts)))
 
     def _predictor(self, sample: Mapping[str, np.ndarray]) -> Predictor:
         """A sample ready to predict; ``ValueError`` if it cannot be one of this model."""
@@ -165,21 +194,11 @@ class NgramTopicModel(NgramTopicSettings, TopicModel):
 
     def sample_log_probabilities(self, corpus: Corpus, **reading: Any) -> np.ndarray:
         """The natural log of the probability of every word by each sample, see ``TopicModel``."""
-        by_sample = self._by_sample(corpus, partial(of_documents, read=all_words, **reading), len(self.samples_))
+        by_sample = self._by_sample(corpus, partial(of_documents, read=all_words, **reading))
         return np.array([np.concatenate([np.empty(0), *documents]) for documents in by_sample])
 
-    def _arrays(self) -> dict[str, np.ndarray]:
-        samples = container.numbered("sample", self.samples_)
-        return {**self.vocab_.arrays(), **container.prefixed("uses/", self.uses_), **samples, "history": self.history_}
-
     def _extra(self) -> dict[str, Any]:
-        return {"samples": len(self.samples_), "n_topics": self.topics_}
-
-    def _restore(self, loaded: container.Container) -> None:
-        arrays = loaded.arrays
-        self.vocab_, self.history_ = Vocab.from_arrays(arrays), arrays["history"]
-        self.uses_ = container.stripped("uses/", arrays)
-        self.samples_ = container.separated("sample", arrays, loaded.extra["samples"])
+        return {**super()._extra(), "n_topics": self.topics_}
 
 
 def _check(loaded: container.Container) -> None:
@@ -188,3 +207,64 @@ def _check(loaded: container.Container) -> None:
     if model.samples != loaded.extra["samples"] or model.topics_ != loaded.extra["n_topics"]:
         raise ValueError("its settings do not fit its samples")
     assert model._predictors
+
+
+class DocumentReader:
+    """Reading along: what comes next in a document that is being written, word by word.
+
+    >>> reader = DocumentReader(model)                     # doctest: +SKIP
+    >>> for word in "the hidden".split(): reader.observe(word)   # doctest: +SKIP
+    >>> reader.predict(3)                                  # doctest: +SKIP
+    [('layer', 0.31), ('markov', 0.22), ('state', 0.05)]
+    """
+
+    def __init__(self, model: NgramTopicModel, *, particles: int = 10, seed: int = 1):
+        if not isinstance(model, NgramTopicModel):
+            raise SettingError(f"reading along needs a model of the method {', '.join(SAMPLED)}")
+        self.model = model
+        self._readers = [Reader(sample["alpha"], particles=particles, seed=seed) for sample in model.samples_]
+        self._history = [START]
+
+    def __repr__(self) -> str:
+        return f"DocumentReader({self.model!r})"
+
+    @property
+    def mixture(self) -> np.ndarray:
+        """The expected shares of the topics given the words so far, float64 (topics,), by the last sample."""
+        return self._readers[-1].mixture
+
+    def _look(self, number: int, words: np.ndarray) -> Likelihoods:
+        symbols = np.array(self._history, np.int32)
+        available = min(len(symbols), self.model.order_ - 1)
+        return likelihoods(
+            self.model._predictors[number], self.model.topics_, symbols, np.full(len(words), len(symbols)), words,
+            np.full(len(words), available, np.uint8),
+        )  # fmt: skip
+
+    def observe(self, word: str) -> float:
+        """The next word is this: the natural log of the probability that it had."""
+        id = self.model.vocab_.id(" ".join(self.model.preprocessing.words(word)))
+        logs = [reader.read(self._look(i, np.array([id], np.int32)))[0] for i, reader in enumerate(self._readers)]
+        self._history = [*self._history[-self.model.order_ :], id]
+        return float(np.logaddexp.reduce(logs) - np.log(len(logs)))
+
+    def end_sentence(self) -> None:
+        """A new sentence begins; what the document is about stays."""
+        self._history = [START]
+
+    def distribution(self) -> np.ndarray:
+        """P(next word | everything so far), float64 (len(vocab),); 0 for boundaries."""
+        words = np.array([UNKNOWN, *range(FIRST, len(self.model.vocab_))], np.int32)
+        result = np.zeros(len(self.model.vocab_))
+        for number, reader in enumerate(self._readers):
+            seen = self._look(number, words)
+            topical = seen.switch * (seen.topics @ reader.mixture)
+            result[words] += (topical + (1.0 - seen.switch) * seen.common) / len(self._readers)
+        return result
+
+    def predict(self, most: int = 10) -> list[tuple[str, float]]:
+        """The likeliest next words with their probabilities; never the unknown word."""
+        probability = self.distribution()
+        probability[UNKNOWN] = 0.0
+        best = np.argsort(-probability, kind="stable")[:most]
+        return [(self.model.vocab_.word(int(i)), float(probability[i])) for i in best]

@@ -27,9 +27,9 @@ from corpuscle.lm.sampling import FixedSampler, Sampler, sample_arrays, state_ar
 from corpuscle.model import Array
 from corpuscle.settings import learned
 from corpuscle.text.corpus import Corpus
-from corpuscle.text.settings import TokenSettings
-from corpuscle.text.vocab import END, FIRST, START
-from corpuscle.topics.base import Chunk, Look, TopicModel, of_documents
+from corpuscle.text.settings import TextSettings, TokenSettings
+from corpuscle.text.vocab import END, FIRST, START, UNKNOWN
+from corpuscle.topics.base import DocumentChunk, Look, TopicModel, of_documents
 from corpuscle.topics.documents import document_bounds
 from corpuscle.topics.kernels.lda import Lda, Topics, mixed, topics_of
 from corpuscle.topics.kernels.particles import Likelihoods, Reader
@@ -90,6 +90,13 @@ class RescalingModel(RescalingSettings, TopicModel):
 
     _FOLLOWS: ClassVar[tuple[str, ...]] = ("_shares", "_topics", "_common", "_by_type")
 
+    SAVED: ClassVar = {
+        "words_": container.Inner("words", "corpuscle.topics.rescaling:WordModel"),
+        "types_": container.Arrays("types", copied=True),
+        "alpha_": container.Arrays("alpha", copied=True),
+        "history_": container.Arrays("history", copied=True),
+    }
+
     words_: WordModel = learned()
     types_: np.ndarray = learned()
     alpha_: np.ndarray = learned()
@@ -110,11 +117,17 @@ class RescalingModel(RescalingSettings, TopicModel):
 
     def _word_model(self) -> WordModel:
         """The language model before it has learned."""
-        reading = {name: getattr(self, name) for name in TokenSettings.SETTINGS}
+        reading = {name: getattr(self, name) for name in (*TextSettings.SETTINGS, *TokenSettings.SETTINGS)}
         return WordModel(
             order=self.order, sweeps=self.word_sweeps, samples=self.samples, min_count=self.min_count,
             allow_markup=True, workers=self.workers, seed=self.seed, **reading,
         )  # fmt: skip
+
+    def uses(self) -> np.ndarray:
+        """How often every word had every topic, see ``TopicModel``."""
+        counts = np.zeros((len(self.vocab_), self.topics_ + 1), np.int64)
+        counts[[UNKNOWN, *range(FIRST, len(counts))], 1:] = self.types_
+        return counts
 
     @property
     def nodes(self) -> int:
@@ -160,22 +173,15 @@ class RescalingModel(RescalingSettings, TopicModel):
     def sample_log_probabilities(self, corpus: Corpus, **reading: Any) -> np.ndarray:
         """The natural log of the probability of every word, float64 (1, n_tokens), see ``TopicModel``. The belief about
         the topics follows the words; the factors follow the belief every ``every`` words."""
-        [documents] = self._by_sample(corpus, partial(_rescaled_words, **reading), 1)
+        [documents] = self._by_sample(corpus, partial(_rescaled_words, **reading))
         return np.concatenate([np.empty(0), *documents])[None]
 
-    def _arrays(self) -> dict[str, np.ndarray]:
-        return {"types": self.types_, "alpha": self.alpha_, "history": self.history_}
-
-    def _components(self) -> dict[str, container.Part]:
-        return {"words": self.words_.part()}
-
     def _restore(self, loaded: container.Container) -> None:
-        self.words_ = WordModel.from_container(loaded.component("words"))
+        super()._restore(loaded)
         self.vocab_ = self.words_.vocab_
-        self.types_, self.alpha_, self.history_ = (np.array(loaded.arrays[n]) for n in ("types", "alpha", "history"))
 
 
-def _rescaled_words(chunk: Chunk, model: RescalingModel, every: int = 10, **settings: Any) -> list[np.ndarray]:
+def _rescaled_words(chunk: DocumentChunk, model: RescalingModel, every: int = 10, **settings: Any) -> list[np.ndarray]:
     """The natural log of the probability of every word of some documents."""
     corpus = Corpus(chunk.tokens, chunk.sentence_starts, model.vocab_, chunk.document_starts)
     symbols = frozen(model.words_._symbols(corpus), np.int32)

@@ -23,16 +23,16 @@ from corpuscle.random import Random
 from corpuscle.text.corpus import Corpus, starts_of
 from corpuscle.text.vocab import START
 from corpuscle.topics.documents import document_bounds
-from corpuscle.topics.kernels import seats as at
+from corpuscle.topics.kernels import seating as at
 from corpuscle.topics.kernels import state
+from corpuscle.topics.kernels.block_weights import new_block
 from corpuscle.topics.kernels.blocks import sweep_tables
 from corpuscle.topics.kernels.check import verify
 from corpuscle.topics.kernels.frozen import freeze
 from corpuscle.topics.kernels.grams import number_grams
 from corpuscle.topics.kernels.prior import sample_prior
-from corpuscle.topics.kernels.seats import Seats, UnindexedPool
-from corpuscle.topics.kernels.weights import new_block
-from corpuscle.topics.kernels.words import sweep_words
+from corpuscle.topics.kernels.seating import Seats, UnindexedPool
+from corpuscle.topics.kernels.token_sampler import sweep_words
 
 __all__ = ["STATE", "TopicSampler", "stream_of"]
 

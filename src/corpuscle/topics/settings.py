@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from corpuscle.errors import SettingError
-from corpuscle.settings import Parallel, Seeded, learned, setting
-from corpuscle.text.settings import TokenSettings
+from corpuscle.settings import Parallel, Seeded, Settings, learned, setting
+from corpuscle.text.settings import TextSettings, TokenSettings
 
 __all__ = ["INFINITE", "NgramTopicSettings", "RescalingSettings", "TopicSettings"]
 
@@ -13,8 +13,8 @@ PLAIN = "hpylm"
 """The method without topics."""
 
 
-class TopicSettings(TokenSettings, Seeded, Parallel):
-    """Settings of all topic models.
+class TopicSettings(Settings):
+    """What all topic models have among their settings.
 
     ``topics_``, ``order_`` and ``sweeps_`` are what the method makes of them: how many topics there are, how many
     words a model looks at (the predicted one included), and how many sweeps it learns.
@@ -27,7 +27,7 @@ class TopicSettings(TokenSettings, Seeded, Parallel):
     sweeps_: int = learned()
 
 
-class NgramTopicSettings(TopicSettings):
+class NgramTopicSettings(TopicSettings, TokenSettings, TextSettings, Seeded, Parallel):
     """Settings of topic n-gram models."""
 
     method: str = setting(
@@ -78,7 +78,7 @@ class NgramTopicSettings(TopicSettings):
             raise SettingError("turns mean nothing with the sampler token, which moves no tables")
 
 
-class RescalingSettings(TopicSettings):
+class RescalingSettings(TopicSettings, TokenSettings, TextSettings, Seeded, Parallel):
     """Settings of unigram rescaling."""
 
     topics: int = setting("How many topics.", default=50, low=1, high=32_000)

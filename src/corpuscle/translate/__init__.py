@@ -14,6 +14,7 @@ from corpuscle.lazy import contents
 if TYPE_CHECKING:
     from corpuscle.translate.base import Translation
     from corpuscle.translate.neural import NeuralTranslator
-    from corpuscle.translate.phrase import FEATURES, PhraseTranslator, warm, warm_defaults
+    from corpuscle.translate.phrase import FEATURES, PhraseTranslator
+    from corpuscle.translate.verbs import warm, warm_defaults
 
 __all__, __getattr__, __dir__ = contents(__name__, __file__)

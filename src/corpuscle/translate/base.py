@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import hashlib
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from os import PathLike
-from typing import NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -15,9 +15,11 @@ from corpuscle.errors import warn
 from corpuscle.learning import Checkpoint
 from corpuscle.model import Kind, Model
 from corpuscle.random import Random
+from corpuscle.settings import Seeded
 from corpuscle.text.alignments import Alignments
 from corpuscle.text.bitext import Bitext
-from corpuscle.translate.settings import LinkSettings
+from corpuscle.text.corpus import Corpus
+from corpuscle.text.settings import TextSettings
 
 __all__ = ["Links", "Translation", "Translator", "each_of"]
 
@@ -43,8 +45,28 @@ def each_of(links: Links) -> list[Alignments]:
     return [links] if isinstance(links, Alignments) else list(links)
 
 
-class Translator(LinkSettings, Model):
-    """What learns from sentence pairs."""
+class Translator(TextSettings, Seeded, Model):
+    """What all translators have in common.
+
+    ``NEURAL``: whether it is made of networks; ``MEANINGLESS``: options that mean nothing to it, and why.
+    """
+
+    aligner: str
+    symmetrise: str
+    NEURAL: ClassVar[bool]
+    MEANINGLESS: ClassVar[Mapping[str, str]]
+
+    @abstractmethod
+    def translate(self, *given: Any, **how: Any) -> list[list[Translation]]:
+        """The ``n_best`` translations of each sentence of a ``text``, best first; an empty sentence has none."""
+
+    def best(self, text: Corpus, **how: Any) -> list[str]:
+        """The best translation of each sentence; an empty sentence has an empty one. ``how``: as for ``translate``."""
+        return [ranked[0].target if ranked else "" for ranked in self.translate(text, **how)]
+
+    @abstractmethod
+    def summary(self) -> tuple[dict[str, Any], str]:
+        """What there is to say about a new model: figures, and words."""
 
     @abstractmethod
     def _unfinished(self) -> Kind:

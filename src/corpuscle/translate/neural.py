@@ -10,7 +10,7 @@ and search; Sennrich, Haddow and Birch, "Neural machine translation of rare word
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -18,10 +18,9 @@ import numpy as np
 from corpuscle.errors import SettingError, require, warn
 from corpuscle.learning import Checkpoint, partial
 from corpuscle.model import Array, Container, Kind
-from corpuscle.neural.base import Lessons, Networks, check_networks, network_arrays
+from corpuscle.neural.base import TOLERANCE, Difference, Lessons, Networks, check_networks, network_arrays
 from corpuscle.neural.examples import guide_of
-from corpuscle.neural.precision import TOLERANCE, Difference
-from corpuscle.neural.shortlist import Shortlist
+from corpuscle.neural.output import Shortlist
 from corpuscle.neural.subwords import MERGES, Subwords
 from corpuscle.settings import learned
 from corpuscle.text.alignments import Alignments
@@ -29,6 +28,7 @@ from corpuscle.text.bitext import Bitext
 from corpuscle.text.corpus import Corpus
 from corpuscle.text.overlap import item_hashes
 from corpuscle.text.vocab import UNKNOWN, Vocab
+from corpuscle.text.wording import number
 from corpuscle.translate.base import Links, Translation, Translator, each_of
 from corpuscle.translate.settings import NeuralSettings
 
@@ -62,13 +62,15 @@ class NeuralTranslator(NeuralSettings, Networks, Translator):
     """
 
     KIND: ClassVar[Kind] = Kind("translate.neural", 1, _arrays, check=_check)
+    NEURAL: ClassVar[bool] = True
+    MEANINGLESS: ClassVar[Mapping[str, str]] = {"names": "is for phrases: a network spells words that it does not know"}
 
     subwords_: Subwords = learned()
     shortlist_: Shortlist = learned()
 
     def _unfinished(self) -> Kind:
         require("torch", extra="neural")
-        from corpuscle.neural.members import member_arrays
+        from corpuscle.neural.ensemble import member_arrays
 
         return partial("translate.neural", member_arrays("members"))
 
@@ -110,6 +112,12 @@ class NeuralTranslator(NeuralSettings, Networks, Translator):
             "signature": self.signature(bitext, dev, links),
         }
         return self
+
+    def summary(self) -> tuple[dict[str, Any], str]:
+        """What there is to say about a new model: figures, and words."""
+        figures = {"pieces": len(self.vocab_), **self.training_figures("validation_bleu")}
+        bleu = number(figures["validation_bleu"])
+        return figures, f"{len(self.vocab_):,} pieces, BLEU {bleu} held out, without a beam"
 
     def _lessons(self, part: Bitext, validation: Bitext, linked: Alignments | None) -> Lessons:
         """Pairs as pieces, and which of them are linked; the shortlist of what was linked."""
@@ -174,6 +182,10 @@ class NeuralTranslator(NeuralSettings, Networks, Translator):
         beam = self.beam if beam is None else self.SETTINGS["beam"].checked(beam)
         found = self._best(sources, n_best, beam, precision, self.shortlist_ if shortlist else None, scores)
         return [[Translation(self.subwords_.join(h.symbols), float(h.score)) for h in each] for each in found]
+
+    def best(self, text: Corpus, **how: Any) -> list[str]:
+        """The best translation of each sentence; an empty sentence has an empty one. ``how``: as for ``translate``."""
+        return super().best(text, scores=False, **how)
 
     def attention(self, sentence: str, target: str | None = None) -> tuple[list[str], list[str], np.ndarray]:
         """Where the first model looks: the pieces of the sentence and of what is written (the best translation, or the

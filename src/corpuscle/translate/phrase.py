@@ -3,7 +3,8 @@
 The score of a translation is a weighted sum of eight numbers: the four features of the phrase table, the log
 probability of a word n-gram model of the target, the number of phrases, the number of words, and minus the distance of
 all jumps (Koehn, Och and Marcu 2003). The weights are those with the best BLEU on held-out pairs (Och 2003). A word
-that the table does not know is copied, or written in the other script by a transliterator.
+that the table does not know is copied, or written in the other script by a transliterator. A ``Decoder`` is a table, a
+language model and weights, ready to translate many sentences at a time, by several workers.
 """
 
 from __future__ import annotations
@@ -17,25 +18,107 @@ import numpy as np
 
 from corpuscle.align import FEATURES as TABLE_FEATURES
 from corpuscle.align import PhraseTable, build_table, merged_links
-from corpuscle.align.phrases_file import TABLE_ARRAYS, check_table, table_arrays, table_from
+from corpuscle.align.phrases import TABLE_ARRAYS, check_table, table_arrays, table_from
+from corpuscle.compiled import frozen
 from corpuscle.errors import CorpuscleWarning, SettingError
 from corpuscle.learning import Checkpoint, partial
 from corpuscle.lm import NgramModel
-from corpuscle.model import ITEMS, Container, Kind, Part
-from corpuscle.random import Random
-from corpuscle.scale import workers
+from corpuscle.model import ITEMS, Container, Inner, Kind, Record
+from corpuscle.scale import Workers, chunks_of, workers
 from corpuscle.settings import learned
 from corpuscle.text.alignments import Alignments
 from corpuscle.text.bitext import Bitext
 from corpuscle.text.corpus import Corpus
 from corpuscle.text.overlap import item_hashes
-from corpuscle.text.vocab import FIRST, Vocab
+from corpuscle.text.vocab import END, FIRST, Vocab
+from corpuscle.text.wording import number
 from corpuscle.translate.base import Links, Translation, Translator, each_of
-from corpuscle.translate.decoding import Decoder
+from corpuscle.translate.kernels.reordering import Derivations, Limits, Problem, Sentences, decode, estimate
 from corpuscle.translate.settings import PhraseSettings
-from corpuscle.transliterate import HISTORY, Found, PhraseTransliterator, Round, Tuner, history_arrays, history_from
+from corpuscle.transliterate import (
+    HISTORY,
+    UNKNOWN_FEATURE,
+    Found,
+    PhraseTransliterator,
+    Round,
+    Tuner,
+    history_arrays,
+    history_from,
+    spell_out,
+)
 
-__all__ = ["FEATURES", "PhraseTranslator", "warm", "warm_defaults"]
+__all__ = ["FEATURES", "Decoder", "PhraseTranslator"]
+
+_WORK = 10_000
+"""Beam times words of a chunk: a call of the kernel stays below half a second."""
+
+
+class Decoder:
+    """Translates. ``weights`` are those of ``phrase.FEATURES``: the four table features, the language model, the number
+    of phrases, the number of words, minus the distance of jumps."""
+
+    def __init__(
+        self, table: PhraseTable, lm: NgramModel, source: Vocab, weights: np.ndarray, settings: PhraseSettings
+    ):
+        self.table, self.lm, self.source = table, lm, source
+        self.weights, self.settings = weights, settings
+        self.options, self.entries = table.options(weights[:4], settings.table_limit)
+        self.estimates = frozen(estimate(self.options, lm.automaton_), np.float64)
+
+    def unknown(self, sentences: list[list[str]]) -> list[str]:
+        """The different words for which the table has nothing when they stand alone."""
+        first, roots = self.options.first_option, self.table.trie.roots
+        filled = np.flatnonzero(np.diff(first[: roots + 1]))
+        known = set(self.source.decode(self.table.trie.symbols[filled]))
+        return list(dict.fromkeys(word for sentence in sentences for word in sentence if word not in known))
+
+    def outputs(self, written: Mapping[str, str]) -> Vocab:
+        """The words of translations: those of the language model, then how unknown words are ``written``."""
+        own = self.lm.vocab_
+        new = dict.fromkeys(word for word in written.values() if own.ids.get(word, 0) < FIRST)
+        return Vocab.from_words([*own.strings[FIRST:], *new])
+
+    def decode(
+        self,
+        sentences: list[list[str]],
+        outputs: Vocab,
+        written: Mapping[str, str],
+        pool: Workers,
+        n_best: int = 1,
+        distinct: bool = True,
+    ) -> Found:
+        """The best translations of some sentences, in the words of ``outputs``."""
+        corpus = Corpus.from_sentences(sentences, self.source)
+        copies = np.array(
+            [outputs.ids.get(written.get(word, word), 0) for sentence in sentences for word in sentence], np.int32
+        )
+        problem = Problem(self.options, self.lm.automaton_, self._limits(n_best, distinct), self.estimates)
+        chunks = []
+        beam = self.settings.beam
+        for first, last in pairwise(chunks_of(corpus.lengths * beam, max(_WORK, beam)).tolist()):
+            starts = corpus.sentence_starts[first : last + 1]
+            inside = slice(starts[0], starts[-1])
+            chunks.append(Sentences(corpus.tokens[inside], starts - starts[0], copies[inside]))
+        chunks = chunks or [Sentences(corpus.tokens, corpus.sentence_starts, copies)]
+        return self._found(list(pool.scatter(chunks).map(decode, problem)))
+
+    def _limits(self, n_best: int, distinct: bool) -> Limits:
+        settings = self.settings
+        language, phrase, word, jump = self.weights[4:].tolist()
+        unknown = float(UNKNOWN_FEATURE * self.weights[:4].sum())
+        return Limits(
+            settings.beam, settings.beam_threshold, max(1, self.table.trie.depth), n_best, distinct,
+            settings.distortion, language, phrase, word, jump, unknown, self.lm.initial_state, END,
+            len(self.lm.vocab_),
+        )  # fmt: skip
+
+    def _found(self, parts: list[Derivations]) -> Found:
+        """One record of all chunks, with features and targets spelled out."""
+        spelled = spell_out(parts, self.table, self.options, self.entries)
+        phrases, words = np.diff(spelled.segment_starts), np.diff(spelled.target_starts)
+        features = np.column_stack([spelled.sums, spelled.logs[:, 0], phrases, words, spelled.logs[:, 1]])
+        return spelled.found(features, spelled.segments[:, 2])
+
 
 FEATURES = (*TABLE_FEATURES, "language", "phrases", "words", "jumps")
 """The eight numbers that weights belong to."""
@@ -69,6 +152,9 @@ class PhraseTranslator(PhraseSettings, Translator):
     """
 
     KIND: ClassVar[Kind] = KIND
+    SAVED: ClassVar = {"source_vocab_": Record(Vocab, "source/"), "lm_": Inner("lm", "corpuscle.lm:NgramModel")}
+    NEURAL: ClassVar[bool] = False
+    MEANINGLESS: ClassVar[Mapping[str, str]] = dict.fromkeys(("beam", "shortlist", "precision"), "is about networks")
 
     table_: PhraseTable = learned()
     lm_: NgramModel = learned()
@@ -183,6 +269,18 @@ class PhraseTranslator(PhraseSettings, Translator):
         ranked = transliterator.transliterate(words)
         return {word: own[0].target if own else word for word, own in zip(words, ranked, strict=True)}
 
+    def summary(self) -> tuple[dict[str, Any], str]:
+        """What there is to say about a new model: figures, and words."""
+        value = self.history_[-1].value if self.history_ else None
+        rounds = {"rounds": len(self.history_), "tuning_bleu": value, "weights": self.named_weights}
+        tuned = "" if value is None else f", BLEU {number(value)} on the pairs it was tuned on"
+        return {"entries": len(self.table_), **rounds}, f"{len(self.table_):,} phrase pairs{tuned}"
+
+    @property
+    def named_weights(self) -> dict[str, float]:
+        """The weights by the names of their features."""
+        return dict(zip(FEATURES, self.weights_.tolist(), strict=True))
+
     def set_weights(self, weights: Sequence[float] | np.ndarray) -> None:
         """Put other weights in the place of the learned ones."""
         given = np.array(weights, np.float64)
@@ -191,41 +289,13 @@ class PhraseTranslator(PhraseSettings, Translator):
         self.weights_ = given
 
     def _arrays(self) -> dict[str, np.ndarray]:
-        history = history_arrays(self.weights_, self.history_)
-        return {**self.source_vocab_.arrays("source/"), **table_arrays(self.table_), **history}
+        return {**super()._arrays(), **table_arrays(self.table_), **history_arrays(self.weights_, self.history_)}
 
     def _extra(self) -> dict[str, Any]:
         types = len(self.lm_.vocab_) - FIRST
         return {"roots": int(self.table_.trie.roots), "target_types": types, "piece_types": 0}
 
-    def _components(self) -> dict[str, Part]:
-        return {"lm": self.lm_.part()}
-
     def _restore(self, loaded: Container) -> None:
+        super()._restore(loaded)
         self.table_ = table_from(loaded.arrays, loaded.extra["roots"])
-        self.lm_ = NgramModel.from_container(loaded.component("lm"))
-        self.source_vocab_ = Vocab.from_arrays(loaded.arrays, "source/")
         self.weights_, self.history_ = np.array(loaded.arrays["weights"]), history_from(loaded.arrays)
-
-
-def warm() -> None:
-    """Compile every kernel of this task."""
-    from corpuscle.neural.decoder import warm_decoder
-    from corpuscle.neural.subwords import Subwords
-
-    warm_decoder()
-    Subwords.learn({"ab": 2}, 1).encode(["abb"])
-    warm_defaults()
-
-
-def warm_defaults() -> None:
-    """Compile what the default settings need by learning from a few made-up pairs, and translating."""
-    random = Random(1, "warm")
-    source = [[random.choice("abcd") for _ in range(2 + i % 4)] for i in range(60)]
-    bitext = Bitext(
-        Corpus.from_sentences(source), Corpus.from_sentences([[w.upper() for w in words] for words in source])
-    )
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", CorpuscleWarning)
-        model = PhraseTranslator(restarts=0, rounds=1, tuning_nbest=3, workers=1).fit(bitext)
-    model.translate(bitext.source[:3])

@@ -2,29 +2,30 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from corpuscle.align.settings import DEFAULT_SYMMETRISATION, WAYS
 from corpuscle.errors import SettingError
 from corpuscle.neural.settings import NetworkSettings
 from corpuscle.settings import Parallel, Seeded, setting
 from corpuscle.text.settings import TextSettings
 
-__all__ = ["ALIGNERS", "LinkSettings", "NeuralSettings", "PhraseSettings"]
+__all__ = ["ALIGNERS", "NeuralSettings", "PhraseSettings"]
 
 ALIGNERS = ("fertility", "hmm", "diagonal", "ibm1", "loglinear")
 
 
-class LinkSettings(TextSettings, Seeded, Parallel):
-    """Settings of everything that learns from sentence pairs: how they are read, and which words belong together."""
-
-    aligner: str = setting("Who finds out which words belong together.", default="fertility", choices=ALIGNERS)
-    symmetrise: str = setting(
-        "How the two directions of the aligner are joined.", default=DEFAULT_SYMMETRISATION, choices=WAYS
-    )
+_ALIGNER: Any = setting("Who finds out which words belong together.", default="fertility", choices=ALIGNERS)
+_SYMMETRISE: Any = setting(
+    "How the two directions of the aligner are joined.", default=DEFAULT_SYMMETRISATION, choices=WAYS
+)
 
 
-class PhraseSettings(LinkSettings):
+class PhraseSettings(TextSettings, Seeded, Parallel):
     """Settings of translation by phrases."""
 
+    aligner: str = _ALIGNER
+    symmetrise: str = _SYMMETRISE
     max_phrase: int = setting("Words of the longest phrase.", default=7, low=1, high=8)
     order: int = setting("Order of the language model of the target.", default=4, low=1, high=20)
     distortion: int = setting("Phrases may jump over so many words; 0: monotone.", default=4, low=0, high=8)
@@ -39,9 +40,11 @@ class PhraseSettings(LinkSettings):
     final_refit: bool = setting("After tuning learn from the held-out pairs too.", default=True)
 
 
-class NeuralSettings(LinkSettings, NetworkSettings):
+class NeuralSettings(TextSettings, NetworkSettings, Seeded, Parallel):
     """Settings of translation by networks."""
 
+    aligner: str = _ALIGNER
+    symmetrise: str = _SYMMETRISE
     units: str = setting(
         "What a network writes: pieces of words, the frequent ones whole, or characters.",
         default="bpe", choices=("bpe", "characters"),

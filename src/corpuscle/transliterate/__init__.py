@@ -17,22 +17,22 @@ from typing import TYPE_CHECKING
 from corpuscle.lazy import contents
 
 if TYPE_CHECKING:
-    from corpuscle.transliterate.base import Candidate, Transliterator, reversed_pairs
-    from corpuscle.transliterate.case import capitalised_like, with_case
-    from corpuscle.transliterate.combination import COMBINED_FEATURES, CombinedTransliterator
-    from corpuscle.transliterate.decoding import UNKNOWN_FEATURE, Found, spell_out
-    from corpuscle.transliterate.files import (
-        HISTORY,
-        history_arrays,
-        history_from,
+    from corpuscle.transliterate.base import (
+        Candidate,
+        Transliterator,
         read_names,
         read_results,
+        result_lines,
+        reversed_pairs,
         write_results,
     )
+    from corpuscle.transliterate.combination import COMBINED_FEATURES, CombinedTransliterator
+    from corpuscle.transliterate.decoding import UNKNOWN_FEATURE, Found, spell_out
     from corpuscle.transliterate.greedy import LetterMap
     from corpuscle.transliterate.neural import NeuralTransliterator, Synthetic
-    from corpuscle.transliterate.phrase import FEATURES, PhraseTransliterator, warm, warm_defaults
-    from corpuscle.transliterate.pictures import draw_lattice
-    from corpuscle.transliterate.tuning import Round, Tuner
+    from corpuscle.transliterate.phrase import FEATURES, PhraseTransliterator, draw_lattice
+    from corpuscle.transliterate.preparation import capitalised_like, with_case
+    from corpuscle.transliterate.tuning import HISTORY, Round, Tuner, history_arrays, history_from
+    from corpuscle.transliterate.verbs import warm, warm_defaults
 
 __all__, __getattr__, __dir__ = contents(__name__, __file__)

@@ -1,23 +1,34 @@
-"""What all transliterators share: candidates, ranked ways to write a name; names they have seen; and the way back."""
+"""What all transliterators share: candidates, ranked ways to write a name; names they have seen; the way
+back; and what is written as the XML of the NEWS tasks."""
 
 from __future__ import annotations
 
 import hashlib
 import heapq
+import re
+from abc import abstractmethod
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, ClassVar, NamedTuple
+from xml.sax.saxutils import escape, quoteattr
 
+from corpuscle.errors import InputError, SettingError, warn
 from corpuscle.model import Model
 from corpuscle.random import Random
 from corpuscle.text.corpus import Corpus
+from corpuscle.text.files import AnyPath, write_atomically
 from corpuscle.text.origin import Listed
 from corpuscle.text.overlap import item_hashes, seen
-from corpuscle.text.pairs import Pair
+from corpuscle.text.pairs import Pair, read_news
+from corpuscle.text.reading import pairs as read_name_pairs
+from corpuscle.text.tables import read_table
 from corpuscle.text.vocab import Vocab
 from corpuscle.transliterate.settings import SpellingSettings
 
-__all__ = ["Candidate", "Transliterator", "combined", "reversed_pairs"]
+__all__ = [
+    "Candidate", "Transliterator", "combined", "read_names", "read_results", "result_lines", "reversed_pairs",
+    "write_results",
+]  # fmt: skip
 
 
 class Candidate(NamedTuple):
@@ -28,7 +39,23 @@ class Candidate(NamedTuple):
 
 
 class Transliterator(SpellingSettings, Model):
-    """What learns from pairs of names, and which names it has seen."""
+    """What learns from pairs of names, and which names it has seen.
+
+    ``NEURAL``: whether networks write, or take part: they warn of unknown letters by themselves, and what has only
+    networks can learn from names of one side, too. ``MEANINGLESS``: options of ``transliterate`` that mean nothing, and
+    why.
+    """
+
+    NEURAL: ClassVar[bool] = False
+    MEANINGLESS: ClassVar[Mapping[str, str]] = {}
+
+    def summary(self) -> tuple[dict[str, Any], str]:
+        """What there is to say about a new model: figures, and in words."""
+        raise TypeError(f"{type(self).__name__} does not say what it has learned")
+
+    def member(self, method: str) -> Any:
+        """The model of a method: this one, unless it is made of several."""
+        return self
 
     def transliterate(
         self,
@@ -38,8 +65,25 @@ class Transliterator(SpellingSettings, Model):
         beam: int | None = None,
         precision: str | None = None,
     ) -> list[list[Candidate]]:
-        """The best ways to write each name, best first; an empty name has none."""
-        raise TypeError(f"{type(self).__name__} does not say how it writes names")
+        """The best ways to write each name, best first; an empty name has none.
+
+        Of phrases, ``sum``: the score of a string adds up the probabilities of its rewritings, among the best 200 of
+        each word. Of networks, ``precision``: ``fp32`` or ``int8``, which is quicker. Of either, ``beam``: another one
+        than the settings say.
+        """
+        if n_best < 1:
+            raise SettingError(f"n_best is at least 1, not {n_best}")
+        given = {"sum": sum or None, "beam": beam, "precision": precision}
+        for name, why in self.MEANINGLESS.items():
+            if given.pop(name) is not None:
+                raise SettingError(why)
+        if beam is not None:
+            given["beam"] = self.SETTINGS["beam"].checked(beam)
+        return self._written(list(names), n_best, **given)
+
+    @abstractmethod
+    def _written(self, *names_and_count: Any, **given: Any) -> list[list[Candidate]]:
+        """The n best ways to write a list of names; ``given``: those of the options that mean something."""
 
     @property
     def known_letters(self) -> Vocab:
@@ -82,8 +126,8 @@ class Transliterator(SpellingSettings, Model):
         return digest.hexdigest()
 
     def divided(self, pairs: Sequence[Pair], seed: int, most: int | None = None) -> tuple[list[Pair], list[Pair]]:
-        """A seeded tenth held out (at most so many sources), so that no source is on both sides; a single source stays
-        for training."""
+        """A seeded tenth held out, of ``most`` sources at most, so that no source is on both sides; a single source
+        stays for training."""
         names = list(dict.fromkeys(self.spelling.normal(pair.source) for pair in pairs))
         count = min(max(1, len(names) // 10), len(names) - 1, len(names) if most is None else most)
         chosen = set(Random(seed, "transliterate/held out").shuffled(names)[:count])
@@ -134,3 +178,68 @@ def reversed_pairs(pairs: Iterable[Pair]) -> list[Pair]:
             sources.setdefault(target, {})[source] = None
     origin = getattr(pairs, "origin", None)
     return Listed((Pair(target, tuple(found)) for target, found in sources.items()), origin and origin.loose())
+
+
+_NOT_XML = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+"""Characters that no XML can hold, not even escaped."""
+
+
+def read_names(path: AnyPath) -> list[Pair]:
+    """Name pairs from TSV, or from the XML of the NEWS tasks where the file's name ends in ``.xml``."""
+    return read_name_pairs(path, None)
+
+
+def result_lines(names: Iterable[tuple[str, Sequence[Candidate]]], run: str = "1") -> Iterator[str]:
+    """Ranked candidates as the NEWS tasks want them, line by line: the rank of a target is its ID.
+
+    A character that XML cannot hold becomes U+FFFD, with a warning.
+    """
+    replaced = 0
+
+    def text(name: str) -> str:
+        nonlocal replaced
+        clean, count = _NOT_XML.subn("\ufffd", name)
+        replaced += count
+        return escape(clean)
+
+    yield '<?xml version="1.0" encoding="UTF-8"?>'
+    yield (
+        f'<TransliterationTaskResults SourceLang="" TargetLang="" GroupID="Corpuscle" RunID={quoteattr(run)} '
+        'RunType="Standard" Comments="">'
+    )
+    for number, (source, candidates) in enumerate(names, 1):
+        yield f'  <Name ID="{number}">'
+        yield f"    <SourceName>{text(source)}</SourceName>"
+        for rank, (target, _) in enumerate(candidates, 1):
+            yield f'    <TargetName ID="{rank}">{text(target)}</TargetName>'
+        yield "  </Name>"
+    yield "</TransliterationTaskResults>"
+    if replaced:
+        warn(f"characters that XML cannot hold are written as U+FFFD: {replaced}")
+
+
+def write_results(names: Iterable[tuple[str, Sequence[Candidate]]], path: AnyPath, run: str = "1") -> None:
+    """Write ranked candidates as the NEWS tasks want them, see ``result_lines``."""
+    with write_atomically(path, "w") as output:
+        output.writelines(f"{line}\n" for line in result_lines(names, run))
+
+
+def read_results(path: AnyPath) -> list[list[str]]:
+    """Ranked targets from what ``apply`` writes: one target a line; source, rank, target, score a line; or XML."""
+    if str(path).endswith(".xml"):
+        return [list(pair.targets) for pair in read_news(path, results=True)]
+    results: list[list[str]] = []
+    for number, fields in read_table(path):
+        if len(fields) == 1:
+            results.append([target for target in fields if target])
+            continue
+        if len(fields) != 4 or not (fields[1].isascii() and fields[1].isdecimal()):
+            raise InputError(path, number, "expected a target, or source, rank, target and score separated by tabs")
+        rank = int(fields[1]) if len(fields[1]) < 10 else 0
+        if rank == 1 or rank == 0:
+            results.append([])
+        if not results or rank != len(results[-1]) + (rank > 0):
+            raise InputError(path, number, f"rank {fields[1]} does not follow the one before it")
+        if rank:
+            results[-1].append(fields[2])
+    return results

@@ -7,14 +7,14 @@ of letters. The weights make right candidates likely on names that neither model
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import ClassVar, Self
+from collections.abc import Sequence
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from corpuscle.engine.optim import likelihood, mert
 from corpuscle.errors import SettingError, warn
-from corpuscle.model import ITEMS, Array, Container, Kind, Part
+from corpuscle.model import ITEMS, Array, Arrays, Container, Inner, Kind
 from corpuscle.settings import learned
 from corpuscle.text.corpus import starts_of
 from corpuscle.text.origin import error_about
@@ -53,6 +53,16 @@ class CombinedTransliterator(CombinationSettings, Transliterator):
         {"phrase": (PhraseTransliterator.KIND,), "neural": (NeuralTransliterator.KIND,)},
         _check,
     )
+
+    NEURAL = True
+    MEANINGLESS: ClassVar = dict.fromkeys(
+        ("sum", "beam", "precision"), "a combined model ranks finished lists: sum, beam and precision are not for it"
+    )
+    SAVED: ClassVar = {
+        "phrase_": Inner("phrase", "corpuscle.transliterate:PhraseTransliterator"),
+        "neural_": Inner("neural", "corpuscle.transliterate:NeuralTransliterator"),
+        "weights_": Arrays("weights", copied=True),
+    }
 
     phrase_: PhraseTransliterator = learned()
     neural_: NeuralTransliterator = learned()
@@ -94,6 +104,15 @@ class CombinedTransliterator(CombinationSettings, Transliterator):
         }
         return self
 
+    @property
+    def named_weights(self) -> dict[str, float]:
+        """The weights by the names of their features."""
+        return dict(zip(COMBINED_FEATURES, self.weights_.tolist(), strict=True))
+
+    def member(self, method: str) -> Any:
+        """The model of a method inside."""
+        return self.phrase_ if method == "phrase" else self.neural_
+
     def with_models(self, phrase: PhraseTransliterator, neural: NeuralTransliterator) -> Self:
         """The weights of this one for other models of the same kinds, such as those learned from more names."""
         other = self.replace()
@@ -126,33 +145,10 @@ class CombinedTransliterator(CombinationSettings, Transliterator):
         """The letters of sources in the pairs that were learned from."""
         return self.phrase_.known_letters
 
-    def transliterate(
-        self,
-        names: Iterable[str],
-        n_best: int = 1,
-        sum: bool = False,
-        beam: int | None = None,
-        precision: str | None = None,
-    ) -> list[list[Candidate]]:
-        """The best ways to write each name, best first; an empty name has none."""
-        if n_best < 1:
-            raise SettingError(f"n_best is at least 1, not {n_best}")
-        if sum or beam is not None or precision is not None:
-            raise SettingError("a combined model ranks finished lists: sum, beam and precision are not for it")
-        lists, features = self._pooled(list(names))
+    def _written(self, names: list[str], n_best: int) -> list[list[Candidate]]:
+        lists, features = self._pooled(names)
         result = []
         for targets, block in zip(lists, features, strict=True):
             ranked = sorted(zip(targets, (block @ self.weights_).tolist(), strict=True), key=lambda pair: -pair[1])
             result.append([Candidate(*each) for each in ranked[:n_best]])
         return result
-
-    def _arrays(self) -> dict[str, np.ndarray]:
-        return {"weights": self.weights_}
-
-    def _components(self) -> dict[str, Part]:
-        return {"phrase": self.phrase_.part(), "neural": self.neural_.part()}
-
-    def _restore(self, loaded: Container) -> None:
-        self.phrase_ = PhraseTransliterator.from_container(loaded.component("phrase"))
-        self.neural_ = NeuralTransliterator.from_container(loaded.component("neural"))
-        self.weights_ = np.array(loaded.arrays["weights"])

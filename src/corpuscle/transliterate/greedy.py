@@ -14,16 +14,18 @@ from corpuscle.text.pairs import Pair
 from corpuscle.transliterate.base import Candidate
 from corpuscle.transliterate.links import align_letters
 from corpuscle.transliterate.preparation import prepare
-from corpuscle.transliterate.settings import LetterSettings
+from corpuscle.transliterate.settings import ALIGNER, SpellingSettings
 
 __all__ = ["LetterMap"]
 
 
-class LetterMap(LetterSettings):
+class LetterMap(SpellingSettings):
     """A map from source letters to target strings, after an alignment that leaves no target letter out.
 
     Learned: ``map_``, a dict. An unseen letter is left out.
     """
+
+    aligner: str = ALIGNER
 
     map_: dict[str, str] = learned()
 

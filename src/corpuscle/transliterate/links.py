@@ -42,7 +42,7 @@ class JointEM(Learner):
         return likelihood
 
     def state(self) -> dict[str, np.ndarray]:
-        """The probabilities."""
+        """The probability of each piece, float64 (n_pieces,)."""
         return {"probability": self.probability}
 
     def restore(self, arrays: Mapping[str, np.ndarray], sweep: int, number: int) -> None:

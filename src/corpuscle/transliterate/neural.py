@@ -6,11 +6,24 @@ mean of their log probabilities deciding at each letter, and models that write f
 Names of one language alone help too: a model of the other direction, or of this one, makes pairs of them.
 
 Grundkiewicz and Heafield, "Neural machine translation techniques for named entity transliteration", 2018.
+
+Memory: how the words of the pairs were written there.
+
+A network that has met a word once or twice mostly writes it by its own rules; in names of several words most words have
+been met. Here the network is the prior of what a word becomes: with c(w, t) the number of names in which t stood for w,
+
+    P(t | w) = (c(w, t) + a P'(t | w)) / (c(w) + a)
+
+where P' is the network's. A word that was never met has P'. MacKay and Peto, "A hierarchical Dirichlet language model",
+1995, eq. 11; a Dirichlet prior of strength a.
 """
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
 from os import PathLike
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -19,20 +32,60 @@ import numpy as np
 from corpuscle.errors import SettingError, require, warn
 from corpuscle.learning import Checkpoint, partial
 from corpuscle.model import Array, Container, Kind, vocab_arrays
-from corpuscle.neural.base import Lessons, Networks, check_networks, network_arrays
+from corpuscle.neural.base import TOLERANCE, Difference, Lessons, Networks, check_networks, network_arrays
 from corpuscle.neural.examples import guide_of
-from corpuscle.neural.precision import TOLERANCE, Difference
 from corpuscle.settings import learned
 from corpuscle.text.characters import SPACE, clusters
 from corpuscle.text.origin import error_about
-from corpuscle.text.pairs import Pair, checked_pairs
+from corpuscle.text.pairs import Pair
 from corpuscle.text.vocab import FIRST, Vocab
+from corpuscle.text.wording import percent
 from corpuscle.transliterate.base import Candidate, Transliterator, combined, reversed_pairs
-from corpuscle.transliterate.memory import Memory
 from corpuscle.transliterate.preparation import word_pairs, words_match
 from corpuscle.transliterate.settings import NeuralSettings
 
-__all__ = ["NeuralTransliterator", "Synthetic"]
+__all__ = ["Memory", "NeuralTransliterator", "Synthetic"]
+
+STRENGTH = 0.5
+"""The prior counts as much as half a name."""
+
+
+class Memory:
+    """Words with what stood for them. ``entries``: a vocabulary of word and target with a tab between them, counted."""
+
+    def __init__(self, entries: Vocab):
+        self.entries = entries
+
+    @classmethod
+    def of(cls, pairs: Iterable[tuple[str, str]]) -> Memory:
+        """What some pairs of words leave; every pair is one name's."""
+        counts = Counter(map("\t".join, pairs))
+        return cls(Vocab.from_words(counts, list(counts.values())))
+
+    @cached_property
+    def counts(self) -> dict[str, dict[str, int]]:
+        """How often each target stood for a word."""
+        found: dict[str, dict[str, int]] = {}
+        for entry, count in zip(self.entries.strings[FIRST:], self.entries.counts[FIRST:].tolist(), strict=True):
+            word, _, target = entry.partition("\t")
+            found.setdefault(word, {})[target] = count
+        return found
+
+    def log(self, word: str, target: str, prior: float) -> float:
+        """The log probability of a target, given the log of what the network says.
+
+        >>> memory = Memory.of([("road", "r"), ("road", "r"), ("road", "ro")])
+        >>> [round(math.exp(memory.log("road", target, math.log(0.7))), 3) for target in ("r", "o")]
+        [0.671, 0.1]
+        >>> round(memory.log("roads", "r", -2.0), 3)
+        -2.0
+        """
+        if word not in self.counts:
+            return prior
+        seen = self.counts[word]
+        count = math.log(seen[target]) if seen.get(target) else -math.inf
+        return float(np.logaddexp(count, math.log(STRENGTH) + prior)) - math.log(sum(seen.values()) + STRENGTH)
+
 
 FEWEST, FEW, SMALL = 50, 200, 2000
 """With fewer pairs there is nothing to learn; with few the phrase model is better; small sets need guidance."""
@@ -89,7 +142,7 @@ def _all_arrays(extra: Mapping[str, Any]) -> dict[str, Array]:
 def _partial(helper: bool) -> Kind:
     """What is kept of an unfinished training: of the model that makes pairs of names, if one is trained, then of the
     members."""
-    from corpuscle.neural.members import member_arrays
+    from corpuscle.neural.ensemble import member_arrays
 
     stages = [member_arrays("helpers", "0")] * helper + [member_arrays("members")]
     return partial("transliterate.neural", *stages)
@@ -103,6 +156,9 @@ class NeuralTransliterator(NeuralSettings, Networks, Transliterator):
     """
 
     KIND: ClassVar[Kind] = Kind("transliterate.neural", 1, _all_arrays, check=_check)
+
+    NEURAL = True
+    MEANINGLESS: ClassVar = {"sum": "a neural model has one way to write a string: there is nothing to add up"}
 
     memory_: Memory = learned()
 
@@ -144,7 +200,6 @@ class NeuralTransliterator(NeuralSettings, Networks, Transliterator):
         and the last weights are kept.
         """
         require("torch", extra="neural")
-        pairs = checked_pairs(pairs)
         if len(pairs) < FEWEST:
             raise error_about(pairs, f"only {len(pairs)} pairs; at least {FEWEST} are needed")
         if len(pairs) < FEW:
@@ -310,6 +365,15 @@ class NeuralTransliterator(NeuralSettings, Networks, Transliterator):
         helper._memorise(pairs)
         return helper
 
+    def summary(self) -> tuple[dict[str, Any], str]:
+        """What there is to say about a new model: figures, and in words."""
+        trained = self.training_figures("validation_accuracy")
+        figures = {"synthetic_pairs": self.provenance_["synthetic_pairs"], **trained}
+        models = f"{figures['models']} model" + "s" * (figures["models"] > 1)
+        if not self.hold_out:
+            return figures | {"validation_accuracy": None, "cross_entropy": None}, f"{models}, no names were held out"
+        return figures, f"{models}, {percent(figures['validation_accuracy'])} of held-out names right without a beam"
+
     # ---- writing names
 
     def check_precision(self, names: Iterable[str], precision: str, tolerance: float = TOLERANCE) -> Difference:
@@ -323,20 +387,12 @@ class NeuralTransliterator(NeuralSettings, Networks, Transliterator):
         """The letters of sources in the pairs that were learned from."""
         return self.vocab_
 
-    def transliterate(
-        self,
-        names: Iterable[str],
-        n_best: int = 1,
-        sum: bool = False,
-        beam: int | None = None,
-        precision: str | None = None,
+    def _written(
+        self, names: list[str], n_best: int, beam: int | None = None, precision: str | None = None
     ) -> list[list[Candidate]]:
-        """The best ways to write each name, best first; an empty name has none. Scores are mean log probabilities of a
-        letter, added up over words that are written one by one. ``beam``: another one than the settings say, at least
-        ``n_best``; ``precision``: ``fp32`` or ``int8``, which is quicker."""
-        if sum:
-            raise SettingError("a neural model has one way to write a string: there is nothing to add up")
-        beam = max(n_best, self.beam if beam is None else self.SETTINGS["beam"].checked(beam))
+        """Scores are mean log probabilities of a letter, added up over words that are written one by one; the beam is
+        at least ``n_best``."""
+        beam = max(n_best, beam or self.beam)
         words = [[self._pieces(word) for word in self._words(name)] for name in names]
         wanted = list(dict.fromkeys(tuple(piece) for name in words for word in name for piece, known in word if known))
         ranked = dict(zip(wanted, self._ranked(wanted, n_best, beam, precision), strict=True))

@@ -5,48 +5,99 @@ of a letter n-gram model of the target, that of an n-gram model over small piece
 model), that of the same pieces among the source letters around them (the context model), and the number of phrases.
 Phrases and weights are those of statistical machine translation (Koehn, Och and Marcu 2003; Och 2003) on letters; the
 joint model is that of Bisani and Ney (2008), as one more feature.
+
+Names are cut into small pieces of both sides, and so are the entries of the phrase table (``learn_table``).
 """
 
 from __future__ import annotations
 
-import os
-import tempfile
+import dataclasses
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from itertools import pairwise
 from os import PathLike
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from corpuscle.align import PhraseTable
-from corpuscle.align.phrases_file import table_from
+from corpuscle.align import PhraseTable, build_table
+from corpuscle.align.phrases import TABLE_ARRAYS, check_table, table_arrays, table_from
+from corpuscle.compiled import frozen
+from corpuscle.engine.phrases.extraction import Linked, Occurrences, intern, linked
 from corpuscle.errors import CorpuscleWarning, SettingError, warn
-from corpuscle.learning import Checkpoint
+from corpuscle.figures import phrase_lattice
+from corpuscle.learning import Checkpoint, partial
 from corpuscle.lm import NgramModel
-from corpuscle.model import Container, Kind, Part, read
-from corpuscle.random import Random
+from corpuscle.model import ITEMS, Array, Container, Inner, Kind, Record
 from corpuscle.scale import workers
 from corpuscle.settings import learned
 from corpuscle.text.alignments import Alignments
 from corpuscle.text.bitext import Bitext
 from corpuscle.text.characters import SPACE
-from corpuscle.text.corpus import Corpus
+from corpuscle.text.corpus import Corpus, starts_of
 from corpuscle.text.origin import error_about
-from corpuscle.text.pairs import Pair, checked_pairs
+from corpuscle.text.pairs import Pair
 from corpuscle.text.vocab import FIRST, Vocab
+from corpuscle.text.wording import number
 from corpuscle.transliterate.base import Candidate, Transliterator, combined
 from corpuscle.transliterate.decoding import Decoder, Found
-from corpuscle.transliterate.files import KIND, PARTIAL, arrays_of, history_from
-from corpuscle.transliterate.kernels.windows import Windows, learn, windows
-from corpuscle.transliterate.links import align_letters, repair
+from corpuscle.transliterate.kernels.pieces import blocks, phrase_blocks
+from corpuscle.transliterate.kernels.windows import WEIGHTS, Windows, learn, windows
+from corpuscle.transliterate.links import align_letters
 from corpuscle.transliterate.preparation import Prepared, WordPair, merged, prepare
-from corpuscle.transliterate.settings import ALIGNERS, PhraseSettings
-from corpuscle.transliterate.table import Learned, learn_table
-from corpuscle.transliterate.tuning import Round, Tuner
+from corpuscle.transliterate.settings import PhraseSettings
+from corpuscle.transliterate.tuning import HISTORY, Round, Tuner, history_arrays, history_from
 
-__all__ = ["FEATURES", "FEWEST", "PhraseTransliterator", "warm", "warm_defaults"]
+__all__ = ["BETWEEN", "FEATURES", "FEWEST", "Learned", "PhraseTransliterator", "draw_lattice", "learn_table"]
+
+BETWEEN = "\u2502"
+"""Stands between the source and the target letters in the name of a piece."""
+
+
+class Learned(NamedTuple):
+    """What a pass over aligned names gives: the phrase table, the names as sequences of smallest pieces, and the source
+    letters of every piece in the vocabulary of that corpus (CSR: int64 starts, int32 letters)."""
+
+    table: PhraseTable
+    pieces: Corpus
+    piece_starts: np.ndarray
+    piece_letters: np.ndarray
+
+
+def learn_table(bitext: Bitext, alignments: Alignments, weights: np.ndarray, longest: int) -> Learned:
+    """The table of all phrase pairs of at most ``longest`` letters, and pieces; ``weights`` are float64 by pair."""
+    table, entries = build_table(bitext, alignments, weights, longest)
+    sides = bitext.source.sentence_starts, bitext.target.sentence_starts
+    names = linked(alignments.links, alignments.starts, *sides)
+    pieces, entry_pieces, entry_starts, letters = _pieces(bitext, names, entries)
+    starts, pieces_of = frozen(entry_starts, np.int64), frozen(entry_pieces, np.int32)
+    return Learned(dataclasses.replace(table, piece_starts=starts, pieces=pieces_of), pieces, *letters)
+
+
+def _pieces(
+    bitext: Bitext, names: Linked, entries: Occurrences
+) -> tuple[Corpus, np.ndarray, np.ndarray, tuple[np.ndarray, np.ndarray]]:
+    """All names as sequences of smallest pieces, a Corpus; the entries of the table in the same pieces (CSR); and the
+    source letters of the pieces (CSR)."""
+    source, target = bitext.source, bitext.target
+    of_names, starts = blocks(names)
+    of_entries, entry_starts = phrase_blocks(entries)
+    pieces = np.concatenate([of_names, of_entries])
+    left, _ = intern(source.tokens, pieces[:, 0], pieces[:, 1])
+    right, right_firsts = intern(target.tokens, pieces[:, 2], pieces[:, 3])
+    _, first, inverse = np.unique(left * len(right_firsts) + right, return_index=True, return_inverse=True)
+    words: list[str] = []
+    letters: list[np.ndarray] = [source.tokens[:0]] * FIRST
+    for a, n, b, m in pieces[first].tolist():
+        f, e = source.vocab.decode(source.tokens[a : a + n]), target.vocab.decode(target.tokens[b : b + m])
+        words.append("".join(f) + BETWEEN + "".join(e))
+        letters.append(source.tokens[a : a + n])
+    ids = (FIRST + inverse).astype(np.int32)
+    vocab = Vocab.from_words(words, np.bincount(inverse[: len(of_names)], minlength=len(words)))
+    sources = (starts_of(map(len, letters)), np.concatenate(letters))
+    return Corpus(ids[: len(of_names)], starts, vocab), ids[len(of_names) :], entry_starts, sources
+
 
 FEATURES = ("phi(f|e)", "lex(f|e)", "phi(e|f)", "lex(e|f)", "language", "joint", "context", "phrases")
 """The eight numbers that weights belong to."""
@@ -58,11 +109,63 @@ EPOCHS = 4
 """How often the context model goes through the names: more often learns single names by heart."""
 
 DERIVATIONS = 200
-"""So many rewritings are added up by their output where ``sum`` is asked for."""
+"""The number of rewritings that are added up by their output where ``sum`` is asked for."""
 
 
 _NOTHING = np.zeros(0, np.int64)
 _NO_CONTEXT = windows(np.zeros(1, np.int64), _NOTHING, _NOTHING, FIRST, 0, _NOTHING)
+
+
+def _check(loaded: Container) -> None:
+    """What the kernels rely on and the declarations cannot say."""
+    context = PhraseTransliterator.restored(loaded.described).context > 0
+    extra = loaded.extra
+    if type(extra.get("joint")) is not bool:
+        raise ValueError("it does not say whether it has a joint model")
+    check_table(loaded)
+    if extra["joint"] and len(loaded.component("joint").arrays["vocab/counts"]) != extra.get("piece_types", -4) + 3:
+        raise ValueError("the table and its component 'joint' have different symbols")
+    _check_pieces(loaded, context)
+
+
+def _check_pieces(loaded: Container, context: bool) -> None:
+    """Pieces are there for the joint model, or for that of pieces in their context, whose weights a hash finds."""
+    arrays = loaded.arrays
+    size = len(arrays["context"])
+    if size > WEIGHTS or size & (size - 1) or (size > 0) != context:  # a power of two, by which hashes are cut
+        raise ValueError(f"{size} weights of the context")
+    if len(arrays["pieces/counts"]) != (loaded.extra["piece_types"] + 3 if context else 0):
+        raise ValueError("the table and the pieces in their context are different")
+    if not context and not loaded.extra["joint"] and len(arrays["pieces"]):
+        raise ValueError("there are pieces, but no model of them")
+
+
+def _components(extra: Mapping[str, Any]) -> dict[str, tuple[Kind, ...]]:
+    names = ("lm", "joint") if extra.get("joint") is True else ("lm",)
+    return dict.fromkeys(names, (NgramModel.KIND,))
+
+
+_KIND = Kind(
+    "transliterate.phrase",
+    1,
+    {
+        **TABLE_ARRAYS,
+        **ITEMS,
+        "pieces/starts": Array("int64", ("pieces+1",), offsets_into="piece_symbols"),
+        "pieces/symbols": Array("int32", ("piece_symbols",), low=0, high="source_types+3"),
+        "pieces/counts": Array("int64", ("pieces",), low=0),
+        "context": Array("float32", ("context_weights",), finite=True),
+        **HISTORY,
+    },
+    components=_components,
+    check=_check,
+)
+_PARTIAL = partial(
+    "transliterate.phrase",
+    *({"probability": Array("float64", (f"pieces{n}",), low=0, finite=True, optional=True)} for n in range(3)),
+)
+"""What is kept of an unfinished training: of the joint aligner, then the rounds of tuning, then of the joint aligner on
+all pairs. With other aligners, tuning comes first."""
 
 
 class PhraseTransliterator(PhraseSettings, Transliterator):
@@ -72,7 +175,13 @@ class PhraseTransliterator(PhraseSettings, Transliterator):
     ``history_``; and from ``fit`` on, but not in the file, the names and their links, ``bitext_`` and ``alignments_``.
     """
 
-    KIND: ClassVar[Kind] = KIND
+    KIND: ClassVar[Kind] = _KIND
+    MEANINGLESS: ClassVar = {"precision": "precision is for neural models"}
+    SAVED: ClassVar = {
+        "source_vocab_": Record(Vocab, "source/"),
+        "lm_": Inner("lm", "corpuscle.lm:NgramModel"),
+        "joint_": Inner("joint", "corpuscle.lm:NgramModel"),
+    }
 
     table_: PhraseTable = learned()
     lm_: NgramModel = learned()
@@ -92,7 +201,6 @@ class PhraseTransliterator(PhraseSettings, Transliterator):
         Weights are tuned on ``dev``, which is used for nothing else, or on a seeded tenth of the pairs; after that the
         tables are learned again from all pairs (``final_refit``).
         """
-        pairs = checked_pairs(pairs)
         if len(pairs) < FEWEST:
             raise error_about(pairs, f"only {len(pairs)} pairs; at least {FEWEST} are needed")
         if len(pairs) < FEW:
@@ -132,7 +240,7 @@ class PhraseTransliterator(PhraseSettings, Transliterator):
         self, pairs: Sequence[Pair], dev: Sequence[Pair] | None, path: str | PathLike[str], resume: bool = False
     ) -> Checkpoint:
         """Where ``fit`` keeps unfinished work while it learns the model ``path``."""
-        return Checkpoint(path, PARTIAL, self.settings, self.signature(pairs, dev), resume=resume)
+        return Checkpoint(path, _PARTIAL, self.settings, self.signature(pairs, dev), resume=resume)
 
     def _learn(self, pairs: Sequence[Pair], checkpoint: Checkpoint) -> None:
         """Links, phrase table and both n-gram models."""
@@ -208,31 +316,15 @@ class PhraseTransliterator(PhraseSettings, Transliterator):
         """The letters of sources in the pairs that were learned from."""
         return self.source_vocab_
 
-    def transliterate(
-        self,
-        names: Iterable[str],
-        n_best: int = 1,
-        sum: bool = False,
-        beam: int | None = None,
-        precision: str | None = None,
+    def _written(
+        self, names: list[str], n_best: int, sum: bool | None = None, beam: int | None = None
     ) -> list[list[Candidate]]:
-        """The best ways to write each name, best first; an empty name has none.
-
-        ``sum``: the score of a string adds up the probabilities of its rewritings, among the best 200 of each word.
-        ``beam``: another one than the model was tuned with.
-        """
-        if n_best < 1:
-            raise SettingError(f"n_best is at least 1, not {n_best}")
-        if precision is not None:
-            raise SettingError("precision is for neural models")
-        if beam is not None:
-            beam = self.SETTINGS["beam"].checked(beam)
         split = [self.spelling.normal(name).split() for name in names]
         words = list(dict.fromkeys(word for name in split for word in name))
         ranked = dict(zip(words, self._ranked(words, n_best, sum, beam), strict=True))
         return [combined([ranked[word] for word in name], n_best) for name in split]
 
-    def _ranked(self, words: list[str], n_best: int, sum: bool, beam: int | None) -> list[list[Candidate]]:
+    def _ranked(self, words: list[str], n_best: int, sum: bool | None, beam: int | None) -> list[list[Candidate]]:
         letters = [self.spelling.symbols(word) for word in words]
         with workers(self.workers, self.cluster) as pool:
             found = self.decoder.decode(letters, pool, DERIVATIONS if sum else n_best, not sum, beam)
@@ -262,7 +354,15 @@ class PhraseTransliterator(PhraseSettings, Transliterator):
         return result
 
     def _arrays(self) -> dict[str, np.ndarray]:
-        return arrays_of(self.table_, self.source_vocab_, self.context_, self.weights_, self.history_)
+        return {
+            **super()._arrays(),
+            **table_arrays(self.table_),
+            "pieces/starts": self.context_.starts,
+            "pieces/symbols": self.context_.symbols,
+            "pieces/counts": self.context_.counts,
+            "context": self.context_.weights,
+            **history_arrays(self.weights_, self.history_),
+        }
 
     def _extra(self) -> dict[str, Any]:
         return {
@@ -272,23 +372,36 @@ class PhraseTransliterator(PhraseSettings, Transliterator):
             "joint": self.joint_ is not None,
         }
 
-    def _components(self) -> dict[str, Part]:
-        return {"lm": self.lm_.part()} | ({} if self.joint_ is None else {"joint": self.joint_.part()})
-
     def _piece_types(self) -> int:
         """How many different pieces there are, 0 if no model needs them."""
         pieces = len(self.context_.counts) if self.joint_ is None else len(self.joint_.vocab_)
         return max(0, pieces - FIRST)
 
     def _restore(self, loaded: Container) -> None:
+        super()._restore(loaded)
         arrays = loaded.arrays
         self.table_ = table_from(arrays, loaded.extra["roots"])
-        self.lm_ = NgramModel.from_container(loaded.component("lm"))
-        self.joint_ = NgramModel.from_container(loaded.component("joint")) if loaded.extra["joint"] else None
-        self.source_vocab_ = Vocab.from_arrays(arrays, "source/")
         starts, symbols, counts = (arrays[f"pieces/{part}"] for part in ("starts", "symbols", "counts"))
         self.context_ = windows(starts, symbols, counts, len(self.source_vocab_), self.context, arrays["context"])
         self.weights_, self.history_ = np.array(arrays["weights"]), history_from(arrays)
+
+    def summary(self) -> tuple[dict[str, Any], str]:
+        """What there is to say about a new model: figures, and in words."""
+        value = self.history_[-1].value if self.history_ else None
+        figures = {
+            "entries": len(self.table_),
+            "metric": self.metric if self.tune else None,
+            "rounds": len(self.history_),
+            "tuning_value": value,
+            "weights": self.named_weights,
+        }
+        tuned = "" if value is None else f", {self.metric} {number(value)} on the pairs it was tuned on"
+        return figures, f"{len(self.table_):,} phrase pairs{tuned}"
+
+    @property
+    def named_weights(self) -> dict[str, float]:
+        """The weights by the names of their features."""
+        return dict(zip(FEATURES, self.weights_.tolist(), strict=True))
 
     def set_weights(self, weights: Sequence[float]) -> None:
         """Put other weights in the place of the learned ones."""
@@ -334,37 +447,7 @@ def _summed(ranked: list[Candidate]) -> list[Candidate]:
     return [Candidate(*item) for item in sorted(sums.items(), key=lambda item: -item[1])]
 
 
-def warm() -> None:
-    """Compile every kernel of this task by running it on a few made-up names."""
-    from corpuscle.neural.decoder import warm_decoder
-
-    warm_decoder()
-    _warm(("bleu", "fscore", "likelihood"), ALIGNERS)
-
-
-def warm_defaults() -> None:
-    """Compile what the default settings need."""
-    _warm(("likelihood",))
-
-
-def _warm(metrics: tuple[str, ...], aligners: tuple[str, ...] = ()) -> None:
-    """Learn from a few made-up names, save, load, apply and measure."""
-    from corpuscle.measure import news_measures
-
-    names = ["".join(Random(1, "warm", 0, i).choice("abc") for _ in range(3 + i % 3)) for i in range(60)]
-    pairs = [Pair(name, (name.replace("c", "ks"),)) for name in (*names, "dab")]  # d: letters that meet once
-    with warnings.catch_warnings(), tempfile.TemporaryDirectory() as folder:
-        warnings.simplefilter("ignore", CorpuscleWarning)
-        path = os.path.join(folder, "model")
-        for metric in metrics:
-            model = PhraseTransliterator(metric=metric, restarts=0, rounds=1, tuning_nbest=3).fit(pairs)
-        for aligner in aligners:
-            align_letters(model.bitext_, aligner, passes=2)
-        crossed = Alignments.from_pairs([[(0, 0)] for _ in range(len(model.bitext_))])
-        repair(crossed, model.bitext_)
-        model.save(path)
-        loaded = PhraseTransliterator.from_container(read(path))
-        loaded.transliterate(["abc"])
-        found = loaded.transliterate(["abc"], n_best=3, sum=True)
-        news_measures([[candidate.target for candidate in found[0]]], [["abks"]], draws=2)
-        assert np.isfinite(loaded.weights_).all()
+def draw_lattice(model: PhraseTransliterator, word: str, nbest: int) -> str:
+    """The best ways to write a word, phrase by phrase, as SVG."""
+    found = model.derivations(word, nbest)
+    return phrase_lattice([(target, phrases) for (target, _), phrases in found], title=f"Ways to write {word}")

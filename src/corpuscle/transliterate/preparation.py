@@ -3,6 +3,8 @@
 A name of several words is learned word by word if both sides have equally many. If only one side has several, they stay
 together with the visible boundary ``SPACE`` between them. Anything else teaches nothing about single words, and is
 dropped and counted.
+
+Capitals: models learn from lower-cased names, and what they write gets the capitals of what it was written for.
 """
 
 from __future__ import annotations
@@ -14,8 +16,12 @@ from typing import NamedTuple
 
 from corpuscle.text.characters import SPACE, clusters
 from corpuscle.text.pairs import Pair
+from corpuscle.transliterate.base import Candidate
 
-__all__ = ["RATIO", "Prepared", "Spelling", "WordPair", "prepare", "word_pairs", "words_match"]
+__all__ = [
+    "RATIO", "Prepared", "Spelling", "WordPair", "capitalised_like", "prepare", "with_case", "word_pairs",
+    "words_match",
+]  # fmt: skip
 
 RATIO = 9
 """A pair one side of which is longer than this many times the other is a mistake."""
@@ -122,3 +128,31 @@ def merged(words: Sequence[WordPair]) -> list[tuple[str, tuple[str, ...]]]:
     for source, targets, _ in words:
         result.setdefault(source, {}).update(dict.fromkeys(targets))
     return [(source, tuple(targets)) for source, targets in result.items()]
+
+
+def capitalised_like(source: str, target: str) -> str:
+    """A target with the capitals of its source, word by word where both have equally many words, otherwise those of
+    the first word; unchanged where a script has no capitals.
+
+    >>> capitalised_like("Anna KERN", "анна керн"), capitalised_like("Иван-Сергей", "ivan-sergei")
+    ('Анна КЕРН', 'Ivan-Sergei')
+    """
+    for between in (" ", "-"):
+        sources, targets = source.split(between), target.split(between)
+        if len(sources) == len(targets) > 1:
+            return between.join(map(capitalised_like, sources, targets))
+    cased = [letter for letter in source if letter.lower() != letter.upper()]
+    if len(cased) > 1 and all(letter.isupper() for letter in cased):
+        return target.upper()
+    if not cased or not cased[0].isupper():
+        return target
+    first = next((i for i, letter in enumerate(target) if letter.lower() != letter.upper()), len(target))
+    return target[:first] + target[first : first + 1].title() + target[first + 1 :]
+
+
+def with_case(names: Sequence[str], found: Sequence[Sequence[Candidate]]) -> list[list[Candidate]]:
+    """Ranked ways to write names, with the capitals of the names."""
+    return [
+        [Candidate(capitalised_like(name, target), score) for target, score in ranked]
+        for name, ranked in zip(names, found, strict=True)
+    ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from corpuscle.align.settings import DEFAULT_SYMMETRISATION, WAYS
 from corpuscle.neural.settings import NetworkSettings
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from corpuscle.transliterate.preparation import Spelling
 
 __all__ = [
-    "ALIGNERS", "METRICS", "RULES", "CombinationSettings", "LetterSettings", "NeuralSettings", "PhraseSettings",
+    "ALIGNER", "ALIGNERS", "METRICS", "RULES", "CombinationSettings", "NeuralSettings", "PhraseSettings",
     "SpellingSettings",
 ]  # fmt: skip
 
@@ -23,7 +23,7 @@ METRICS = ("likelihood", "bleu", "acc", "fscore")
 
 
 class SpellingSettings(Settings):
-    """Settings of what a letter is."""
+    """How names become letters."""
 
     units: str = setting("What a letter is.", default="characters", choices=("characters", "graphemes"))
     lowercase: bool = setting("Lower-case both sides.", default=True)
@@ -36,21 +36,15 @@ class SpellingSettings(Settings):
         return Spelling(self.units, self.lowercase)
 
 
-class LetterSettings(SpellingSettings):
-    """Settings of everything that learns from pairs of names: what their letters are, and which belong together."""
-
-    aligner: str = setting("Who finds out which letters belong together.", default="joint", choices=ALIGNERS)
+ALIGNER: Any = setting("Who finds out which letters belong together.", default="joint", choices=ALIGNERS)
+_BEAM: Any = setting("Hypotheses kept at each letter.", default=10, low=1, high=10_000)
 
 
-class BeamSettings(LetterSettings):
-    """Settings of what searches for the best ways to write a name."""
+class PhraseSettings(SpellingSettings, Seeded, Parallel):
+    """Transliteration by phrases of letters under tuned weights."""
 
-    beam: int = setting("Hypotheses kept at each letter.", default=10, low=1, high=10_000)
-
-
-class PhraseSettings(BeamSettings, Seeded, Parallel):
-    """Settings of the system of phrases."""
-
+    aligner: str = ALIGNER
+    beam: int = _BEAM
     symmetrise: str = setting(
         "How the aligners hmm, ibm1 and diagonal join their two directions.",
         default=DEFAULT_SYMMETRISATION,
@@ -83,9 +77,11 @@ class PhraseSettings(BeamSettings, Seeded, Parallel):
         return tuple(rule for rule in RULES if self.heuristics and getattr(self, rule))
 
 
-class NeuralSettings(BeamSettings, NetworkSettings):
-    """Settings of the neural system."""
+class NeuralSettings(SpellingSettings, NetworkSettings, Seeded, Parallel):
+    """Transliteration by networks that write letter by letter."""
 
+    aligner: str = ALIGNER
+    beam: int = _BEAM
     guide: float | None = setting(
         "How much the attention is led by the links of the aligner.",
         default=None, low=0, high=100, shown="0.5 below 2,000 pairs, then 0",

@@ -11,17 +11,25 @@ import numpy as np
 from corpuscle.engine.optim import likelihood, mert
 from corpuscle.errors import warn
 from corpuscle.learning import Checkpoint, Learner
-from corpuscle.measure.kernels.overlaps import Candidates, bleu_statistics, f_statistics
+from corpuscle.measure.overlaps import Candidates, bleu_statistics, f_statistics
+from corpuscle.model import Array
 from corpuscle.random import Random
 from corpuscle.scale import Workers
 from corpuscle.text.corpus import starts_of
 from corpuscle.text.vocab import Vocab
 from corpuscle.transliterate.decoding import Found
 
-__all__ = ["Round", "Tuner", "normalised"]
+__all__ = ["HISTORY", "Round", "Tuner", "history_arrays", "history_from", "normalised"]
+
+HISTORY = {
+    "weights": Array("float64", (8,), finite=True),
+    "history/weights": Array("float64", ("rounds", 8), finite=True),
+    "history/values": Array("float64", ("rounds",), finite=True),
+    "history/candidates": Array("int64", ("rounds",), low=0),
+}
 
 GAIN = 1e-4
-"""Another round must gain at least so much."""
+"""What another round must gain at least."""
 
 
 class Round(NamedTuple):
@@ -147,7 +155,7 @@ class Tuner(Learner):
     def run(
         self, weights: np.ndarray, decode: Callable[[np.ndarray], Found], rounds: int, checkpoint: Checkpoint
     ) -> list[Round]:
-        """Rounds of optimising and decoding, at most so many; ``decode`` maps weights to candidates.
+        """Rounds of optimising and decoding; ``decode`` maps weights to candidates.
 
         Where the candidates leave nothing to choose there are no rounds, and a warning.
         """
@@ -190,3 +198,19 @@ class Tuner(Learner):
             raise ValueError("a round that cannot be")
         for done, row in enumerate(history):
             self._go_on(np.array(row[2:]), float(row[0]), self.figure(self.pools(), self.weights), done)
+
+
+def history_from(arrays: Mapping[str, np.ndarray]) -> list[Round]:
+    """Rounds of tuning from a file."""
+    rows = zip(*(arrays[f"history/{name}"] for name in ("weights", "values", "candidates")), strict=True)
+    return [Round(np.array(weights), float(value), int(candidates)) for weights, value, candidates in rows]
+
+
+def history_arrays(weights: np.ndarray, history: Sequence[Round]) -> dict[str, np.ndarray]:
+    """Weights and the rounds of tuning that found them, as ``HISTORY`` declares them."""
+    return {
+        "weights": weights,
+        "history/weights": np.array([step.weights for step in history], np.float64).reshape(-1, 8),
+        "history/values": np.array([step.value for step in history], np.float64),
+        "history/candidates": np.array([step.candidates for step in history], np.int64),
+    }

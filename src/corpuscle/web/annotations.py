@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from corpuscle.errors import InputError, SettingError
-from corpuscle.web.layers import LAYERS
+from corpuscle.web.annotation_formats import LAYERS
 
 __all__ = ["Annotations"]
 
@@ -151,7 +151,7 @@ class Annotations:
 
     def told(self) -> dict[str, Any]:
         """How many items each layer has, by whom; and how far annotators agree where two have judged the same."""
-        from corpuscle.measure.agreement import agreement
+        from corpuscle.measure import agreement
 
         layers = {}
         for name, layer in LAYERS.items():

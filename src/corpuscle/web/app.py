@@ -15,11 +15,10 @@ from fastapi.responses import JSONResponse, Response
 
 from corpuscle import __version__
 from corpuscle.figures.svg import STYLE
-from corpuscle.web.answers import described, errors, json_response
-from corpuscle.web.asking import Asking, parsed
+from corpuscle.web.endpoints import described, errors, json_response
 from corpuscle.web.guard import Guard, Refusal
-from corpuscle.web.holdings import Holdings
-from corpuscle.web.loop import add_loop
+from corpuscle.web.learning_loop import add_loop
+from corpuscle.web.served_models import Asking, Holdings, parsed
 
 __all__ = ["PAGE", "make_app", "page_policy"]
 
@@ -48,6 +47,7 @@ def make_app(
 ) -> Guard:
     """The ASGI application: what is behind the guard, and the guard. ``crew``: who learns, ``workers`` or a
     ``cluster``."""
+
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         await asking.pool.open()
@@ -115,7 +115,7 @@ def _openapi(app: FastAPI, asking: Asking) -> dict[str, Any]:
     schema = get_openapi(title=app.title, version=app.version, routes=app.routes)
     for holding in asking.holdings.models().values():
         for verb in holding.verbs:
-            operation = described(verb.help, verb.inputs, asking.limits, verb.example)
+            operation = described(verb.help, verb, asking.limits, verb.asked)
             operation |= {"tags": [holding.name], "operationId": f"{holding.name}_{verb.name}"}
             schema["paths"][f"/api/models/{holding.name}/{verb.name}"] = {"post": operation}
     return schema

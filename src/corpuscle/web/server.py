@@ -12,9 +12,8 @@ from typing import Any
 from corpuscle.errors import InputError, SettingError, require
 from corpuscle.progress import say
 from corpuscle.text.files import AnyPath
-from corpuscle.web.asking import Asking
 from corpuscle.web.guard import Limits
-from corpuscle.web.holdings import Holdings
+from corpuscle.web.served_models import Asking, Holdings
 
 __all__ = ["serve"]
 

@@ -18,12 +18,12 @@ from collections import OrderedDict
 from collections.abc import Mapping
 from typing import Any, BinaryIO
 
+from corpuscle.align.verbs import DICTIONARY
 from corpuscle.errors import CorpuscleError
 from corpuscle.memory import resident, trim
 from corpuscle.progress import complaint
-from corpuscle.text.values import plain
-from corpuscle.web.verbs import VERBS
-from corpuscle.web.verbs.pairs import DICTIONARY
+from corpuscle.text.tables import plain
+from corpuscle.verbs import views
 
 __all__ = ["Answerer", "main"]
 
@@ -50,11 +50,10 @@ class Answerer:
 
     def answer(self, question: Mapping[str, Any]) -> tuple[int, bytes]:
         """Status and JSON of an answer. What a user can mend is 422, what memory forbids 503, a bug of ours 500."""
-        verb = VERBS[question["task"], question["verb"]]
+        verb = views()[question["task"], question["verb"]]
         try:
-            given = verb.inputs(**question["given"])
             models = [each and self.model(**each) for each in question["models"]]
-            found = verb.call(models[0], given, *models[1:])
+            found = verb.answer(question["given"], *models)
             return 200, json.dumps(plain(found), ensure_ascii=False, allow_nan=False).encode("utf-8", "replace")
         except CorpuscleError as error:
             return 422, told(complaint(error))

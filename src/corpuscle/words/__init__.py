@@ -14,7 +14,7 @@
   ``draw_map``, ``map_shown``: a map of words;
 - ``Meaning``: words as distributions over the classes of a hidden Markov model; ``represent``: out of context, by
   another text; ``compose``: phrases; ``senses``, ``substitutes``, ``draw_meanings``: tokens in context;
-- ``WordSources``: classes and clusters of vectors as features of taggers and parsers; ``class_sources``,
+- ``WordFeatures``: classes and clusters of vectors as features of taggers and parsers; ``class_sources``,
   ``vector_sources``, ``joint_sources``;
 - ``judge_pairs``, ``sweep``, ``judge_phrases``, ``judge_relations``: how well meanings agree with people.
 """
@@ -28,21 +28,28 @@ if TYPE_CHECKING:
     from corpuscle.words.brown import BrownClasses
     from corpuscle.words.canonical import OsccaVectors, TsccaVectors
     from corpuscle.words.classes import Pass, WordClasses
-    from corpuscle.words.drawing import draw_tree, tree_shown
     from corpuscle.words.exchange import ExchangeClasses
     from corpuscle.words.forests import Forest, forest_of, read_forest, words_of
     from corpuscle.words.hmm import HmmClasses, HmmPass
-    from corpuscle.words.judging import JudgedPhrases, judge_pairs, judge_phrases, pair_scores, sweep
     from corpuscle.words.lrmvl import LrmvlVectors
-    from corpuscle.words.map import draw_map, map_shown
     from corpuscle.words.meaning import Meaning, represent
-    from corpuscle.words.near import PpmiVectors, SvdVectors
     from corpuscle.words.phrases import COMPOSITIONS, compose
-    from corpuscle.words.relations import Standardised, draw_relations, judge_relations
+    from corpuscle.words.pictures import draw_map, draw_tree, map_shown, tree_shown
     from corpuscle.words.senses import draw_meanings, read_sentences, senses, substitutes
-    from corpuscle.words.sources import SOURCES, WordSources, class_sources, joint_sources, vector_sources
+    from corpuscle.words.similarity_benchmarks import (
+        RatedPhrases,
+        Standardised,
+        draw_relations,
+        judge_pairs,
+        judge_phrases,
+        judge_relations,
+        pair_scores,
+        sweep,
+    )
     from corpuscle.words.trees import ClassTree
     from corpuscle.words.vectors import WordVectors
-    from corpuscle.words.warming import warm
+    from corpuscle.words.verbs import warm
+    from corpuscle.words.window_vectors import PpmiVectors, SvdVectors
+    from corpuscle.words.word_features import SOURCES, WordFeatures, class_sources, joint_sources, vector_sources
 
 __all__, __getattr__, __dir__ = contents(__name__, __file__)

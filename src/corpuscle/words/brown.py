@@ -15,17 +15,15 @@ import numpy as np
 
 from corpuscle.errors import SettingError
 from corpuscle.learning import Checkpoint, partial
-from corpuscle.model import Array, Container, Kind
+from corpuscle.model import Array, Arrays, Container, Kind
 from corpuscle.scale import workers
 from corpuscle.settings import learned
 from corpuscle.text.corpus import Corpus
-from corpuscle.words.classes import CLASSES, WordClasses, check_classes
-from corpuscle.words.counting import count_words
+from corpuscle.words.classes import CLASSES, WordClasses, check_classes, count_words
+from corpuscle.words.exchange import STATE, Search
 from corpuscle.words.forests import Forest
-from corpuscle.words.merging import Merging, class_tree, merging_state
-from corpuscle.words.search import STATE, Search
 from corpuscle.words.settings import BrownSettings
-from corpuscle.words.trees import paths_below, tops
+from corpuscle.words.trees import Merging, class_tree, merging_state, paths_below, tops
 
 __all__ = ["BrownClasses"]
 
@@ -60,6 +58,8 @@ class BrownClasses(BrownSettings, WordClasses):
         "words.brown", 1, {**CLASSES, "merges": Array("int32", ("merges", 2), low=0, optional=True)}, check=check_merges
     )
     FORMAT: ClassVar[str] = "paths"
+
+    SAVED: ClassVar = {**WordClasses.SAVED, "merges_": Arrays("merges")}
 
     merges_: np.ndarray | None = learned()
 
@@ -111,10 +111,3 @@ class BrownClasses(BrownSettings, WordClasses):
         for path, number in sorted((path, number) for number, path in enumerate(self.class_tree().paths)):
             for below, word in paths_below(self.merges_, len(vocab), nodes[number]):
                 yield path + below, vocab.word(word), int(vocab.counts[word])
-
-    def _arrays(self) -> dict[str, np.ndarray]:
-        return super()._arrays() | ({} if self.merges_ is None else {"merges": self.merges_})
-
-    def _restore(self, loaded: Container) -> None:
-        super()._restore(loaded)
-        self.merges_ = loaded.arrays.get("merges")

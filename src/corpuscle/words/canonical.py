@@ -25,7 +25,7 @@ import numpy as np
 from corpuscle.engine.linalg.cca import diagonal_cca, one_hot_cca
 from corpuscle.engine.linalg.sparse import Rows, SparseOperator
 from corpuscle.learning import Checkpoint
-from corpuscle.model import Container, Kind
+from corpuscle.model import Arrays, Container, Kind
 from corpuscle.settings import learned
 from corpuscle.text.corpus import Corpus
 from corpuscle.text.vocab import UNKNOWN
@@ -40,6 +40,8 @@ CANONICAL = {**VECTORS, "contexts": numbers("slots", "types+3", "dimensions")}
 
 class _CanonicalVectors(TsccaSettings, WordVectors):
     """What both methods share: ``contexts_`` float32 (slots, len(vocab_), dimensions), Psi."""
+
+    SAVED: ClassVar = {**WordVectors.SAVED, "contexts_": Arrays("contexts")}
 
     contexts_: np.ndarray = learned()
 
@@ -84,13 +86,6 @@ class _CanonicalVectors(TsccaSettings, WordVectors):
         whole.data **= self._context_power
         rows = whole @ self.contexts_.reshape(slots * known, -1).astype(np.float64)
         return rows / self.singular_values_ * self.singular_values_**self.exponent
-
-    def _arrays(self) -> dict[str, np.ndarray]:
-        return {**super()._arrays(), "contexts": self.contexts_}
-
-    def _restore(self, loaded: Container) -> None:
-        super()._restore(loaded)
-        self.contexts_ = loaded.arrays["contexts"]
 
 
 def check_slots(loaded: Container) -> None:

@@ -5,20 +5,25 @@ model p(w | parent) = p(w | class(w)) p(class(w) | class(parent)) with maximum-l
 parent of a word is its left neighbour or its head: its log-likelihood is N (I - H), where H is the entropy of the
 words and I the mutual information of the classes of parent and child (Brown et al. 1992). Only I depends on the
 classes.
+
+What is counted for it are the words of a text that get classes, and how often each is the parent of each other one.
 """
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from copy import copy
+from functools import partial
 from os import PathLike
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
 from corpuscle.errors import SettingError
-from corpuscle.model import VOCAB, Array, Container, Model
+from corpuscle.model import VOCAB, Array, Arrays, Container, Fact, Model, Record
+from corpuscle.model.saved import Saved
+from corpuscle.scale import workers
 from corpuscle.settings import learned
 from corpuscle.text.corpus import Corpus
 from corpuscle.text.preprocessing import Preprocessing
@@ -26,9 +31,11 @@ from corpuscle.text.tables import write_table
 from corpuscle.text.treebank import Treebank
 from corpuscle.text.vocab import END, FIRST, START, UNKNOWN, Vocab
 from corpuscle.words.forests import Forest, words_of
+from corpuscle.words.kernels import exchange
+from corpuscle.words.settings import BrownSettings, ExchangeSettings
 from corpuscle.words.trees import TREE, ClassTree
 
-__all__ = ["CLASSES", "Pass", "WordClasses", "check_classes"]
+__all__ = ["CLASSES", "Counted", "Pass", "WordClasses", "check_classes", "count_words"]
 
 
 class Pass(NamedTuple):
@@ -44,18 +51,17 @@ HISTORY = {
 }
 
 
-def history_arrays(history: list[Pass]) -> dict[str, np.ndarray]:
-    """A history as a model file keeps it."""
-    return {
-        "history/mutual_information": np.array([step.mutual_information for step in history], np.float64),
-        "history/moved": np.array([step.moved for step in history], np.int64),
-    }
+class _History(Saved):
+    """A history in a file: an array for each figure of a pass."""
 
+    def arrays(self, value: list[Pass]) -> dict[str, np.ndarray]:
+        return {
+            name: np.array(each, HISTORY[name].dtype)
+            for name, each in zip(HISTORY, zip(*value, strict=True), strict=True)
+        }
 
-def history_from(arrays: Mapping[str, np.ndarray]) -> list[Pass]:
-    """The inverse of ``history_arrays``."""
-    both = zip(arrays["history/mutual_information"].tolist(), arrays["history/moved"].tolist(), strict=True)
-    return [Pass(*step) for step in both]
+    def restored(self, loaded: Container) -> list[Pass]:
+        return [Pass(*step) for step in zip(*(loaded.arrays[name].tolist() for name in HISTORY), strict=True)]
 
 
 def check_classes(loaded: Container) -> None:
@@ -100,6 +106,14 @@ class WordClasses(Model):
 
     FORMAT: ClassVar[str] = "tsv"
     """How ``export`` writes unless it is told."""
+
+    SAVED: ClassVar = {
+        "vocab_": Record(Vocab),
+        "classes_": Arrays("classes"),
+        "n_classes_": Fact("classes"),
+        "history_": _History(),
+        "tree_": Record(ClassTree, "tree/"),
+    }
 
     vocab_: Vocab = learned()
     classes_: np.ndarray = learned()
@@ -234,18 +248,6 @@ class WordClasses(Model):
         """Write ``rows`` to a file (``-``: stdout)."""
         write_table(path, (), self.rows(format, full_paths))
 
-    def _arrays(self) -> dict[str, np.ndarray]:
-        tree = {} if self.tree_ is None else self.tree_.arrays()
-        return {**self.vocab_.arrays(), "classes": self.classes_, **history_arrays(self.history_), **tree}
-
-    def _extra(self) -> dict[str, Any]:
-        return {"classes": self.n_classes_}
-
-    def _restore(self, loaded: Container) -> None:
-        self.vocab_, self.classes_ = Vocab.from_arrays(loaded.arrays), loaded.arrays["classes"]
-        self.n_classes_, self.history_ = loaded.extra["classes"], history_from(loaded.arrays)
-        self.tree_ = ClassTree.from_arrays(loaded.arrays)
-
     def _number(self, vocab: Vocab, ids: np.ndarray, classes: np.ndarray, n_classes: int) -> None:
         """Take over a learned assignment of the words ``ids``: number the classes, give the rest of the ids theirs."""
         counts = vocab.counts[ids]
@@ -259,3 +261,46 @@ class WordClasses(Model):
         if vocab.counts[UNKNOWN] == 0:
             self.classes_[UNKNOWN] = class_of_the_rarest(counts, self.classes_[ids])
         self.vocab_, self.n_classes_, self.tree_ = vocab, n_classes, None
+
+
+PAIRS = 1 << 20
+"""So many pairs of words are counted at a time."""
+
+
+class Counted(NamedTuple):
+    """W words by falling frequency, the earlier first where they are equally frequent.
+
+    - ``vocab``: the vocabulary after the cut-offs; ``ids`` int64 (W,): the id of each word, which may be ``UNKNOWN``;
+    - ``near``: what each word occurs with; the root is number W;
+    - ``provenance``: sizes of the text.
+    """
+
+    vocab: Vocab
+    ids: np.ndarray
+    near: exchange.Neighbours
+    provenance: dict[str, int]
+
+
+def count_words(text: Corpus | Forest, settings: ExchangeSettings | BrownSettings) -> Counted:
+    """The words of a text and their neighbours, as the settings of a learner ask; too few words are an error."""
+    forest = Forest.of(text, settings.structure)
+    corpus = forest.corpus
+    if corpus.n_tokens == 0:
+        raise SettingError("there are no words to learn classes from")
+    seen = np.bincount(corpus.tokens, minlength=len(corpus.vocab)).astype(np.int64)
+    whole = Vocab(corpus.vocab.bytes, corpus.vocab.offsets, seen)
+    vocab, mapping = whole.cut(settings.min_count, settings.max_types)
+    ids = np.flatnonzero(vocab.counts)
+    ids = ids[np.argsort(-vocab.counts[ids], kind="stable")]
+    if settings.classes > len(ids):
+        raise SettingError(f"{settings.classes} classes are too many for {len(ids)} different words")
+    rank = np.full(len(vocab), -1, np.int32)
+    rank[ids] = np.arange(len(ids))
+    rank[START] = len(ids)
+    pairs = rank[mapping[np.stack([forest.parent_words, corpus.tokens])]]
+    chunks = [pairs[:, first : first + PAIRS] for first in range(0, pairs.shape[1], PAIRS)]
+    with workers(settings.workers, settings.cluster) as pool:
+        count = partial(exchange.count_pairs, words=len(ids))
+        near = exchange.neighbours_of(pool.scatter(chunks).map_reduce(count, exchange.merge_pairs), len(ids))
+    sizes = {"sentences": len(corpus), "words": corpus.n_tokens, "types": len(ids) - bool(vocab.counts[UNKNOWN])}
+    return Counted(vocab, ids, near, sizes)

@@ -27,7 +27,7 @@ from corpuscle.engine.dp import trees
 from corpuscle.errors import SettingError, warn
 from corpuscle.learning import Checkpoint
 from corpuscle.measure import Result, token_likelihood
-from corpuscle.model import TRAINING_ITEMS, VOCAB, Array, Container, Kind
+from corpuscle.model import TRAINING_ITEMS, VOCAB, Array, Arrays, Container, Fact, Kind, Record
 from corpuscle.scale import Workers, workers
 from corpuscle.settings import learned
 from corpuscle.text.corpus import Corpus
@@ -38,15 +38,20 @@ from corpuscle.text.treebank import Treebank
 from corpuscle.text.vocab import END, FIRST, START, UNKNOWN, Vocab
 from corpuscle.words.classes import WordClasses, class_of_the_rarest
 from corpuscle.words.forests import Forest, forest_of
-from corpuscle.words.hmm_learning import FEW, PARTIAL, Em, Rates, from_classes, from_nothing
-from corpuscle.words.hmm_text import (
+from corpuscle.words.hmm_learning import (
+    FEW,
+    PARTIAL,
     Chunk,
+    Em,
     Parameters,
+    Rates,
     batches_of,
     best_classes,
     chunk_size,
     chunks,
     expect,
+    from_classes,
+    from_nothing,
     likelihoods,
     links_of,
     random_classes,
@@ -115,6 +120,16 @@ class HmmClasses(HmmSettings, WordClasses):
     """
 
     KIND: ClassVar[Kind] = Kind("words.hmm", 1, _ARRAYS, check=_check)
+
+    SAVED: ClassVar = {
+        "vocab_": Record(Vocab),
+        **{
+            f"{name}_": Arrays(name)
+            for name in ("first", "steps", "emission", "counts", "roots", "links", "represented")
+        },
+        "relations_": Fact("relations", list),
+        "n_classes_": Fact("classes"),
+    }
 
     first_: np.ndarray = learned()
     steps_: np.ndarray = learned()
@@ -438,23 +453,11 @@ class HmmClasses(HmmSettings, WordClasses):
     # ---- files
 
     def _arrays(self) -> dict[str, np.ndarray]:
-        return {
-            **self.vocab_.arrays(),
-            **{name: getattr(self, f"{name}_") for name in ("first", "steps", "emission", "counts", "roots", "links")},
-            "history": np.array(self.history_, np.float64),
-            **({} if self.represented_ is None else {"represented": self.represented_}),
-        }
-
-    def _extra(self) -> dict[str, Any]:
-        return {"classes": self.n_classes_, "relations": self.relations_}
+        return {**super()._arrays(), "history": np.array(self.history_, np.float64)}
 
     def _restore(self, loaded: Container) -> None:
-        arrays = loaded.arrays
-        self.vocab_, self.relations_ = Vocab.from_arrays(arrays), list(loaded.extra["relations"])
-        for name in ("first", "steps", "emission", "counts", "roots", "links"):
-            setattr(self, f"{name}_", arrays[name])
-        self.represented_ = arrays.get("represented")
-        self.history_ = [HmmPass(*row) for row in arrays["history"].tolist()]
+        super()._restore(loaded)
+        self.history_ = [HmmPass(*row) for row in loaded.arrays["history"].tolist()]
         self._derive()
 
 

@@ -25,7 +25,7 @@ from corpuscle.engine.linalg.cca import dense_cca, one_hot_cca
 from corpuscle.engine.linalg.lowrank import gaussian
 from corpuscle.errors import SettingError
 from corpuscle.learning import Checkpoint
-from corpuscle.model import Container, Kind
+from corpuscle.model import Arrays, Container, Fact, Kind
 from corpuscle.scale import Chunks, workers
 from corpuscle.settings import learned
 from corpuscle.text.corpus import Corpus
@@ -186,6 +186,15 @@ class LrmvlVectors(LrmvlSettings, WordVectors):
 
     KIND: ClassVar[Kind] = Kind("words.lrmvl", 1, LRMVL, check=check_sides)
 
+    SAVED: ClassVar = {
+        **WordVectors.SAVED,
+        "dictionary_": Arrays("dictionary"),
+        "left_": Arrays("left"),
+        "right_": Arrays("right"),
+        "state_": Arrays("state"),
+        "angles_": Fact("angles", list),
+    }
+
     dictionary_: np.ndarray = learned()
     left_: np.ndarray = learned()
     right_: np.ndarray = learned()
@@ -264,16 +273,3 @@ class LrmvlVectors(LrmvlSettings, WordVectors):
             add_by_word(ids[ids >= 0], np.hstack([left, right])[ids >= 0], sums)
         counts = np.bincount(corpus.tokens, minlength=known + new)[known:]
         return (sums / counts[:, None]) @ self.state_ * self.singular_values_**self.exponent
-
-    def _arrays(self) -> dict[str, np.ndarray]:
-        more = {"dictionary": self.dictionary_, "left": self.left_, "right": self.right_, "state": self.state_}
-        return {**super()._arrays(), **more}
-
-    def _extra(self) -> dict[str, list[float]]:
-        return {"angles": self.angles_}
-
-    def _restore(self, loaded: Container) -> None:
-        super()._restore(loaded)
-        self.dictionary_, self.left_ = loaded.arrays["dictionary"], loaded.arrays["left"]
-        self.right_, self.state_ = loaded.arrays["right"], loaded.arrays["state"]
-        self.angles_ = list(loaded.extra["angles"])

@@ -31,9 +31,8 @@ from corpuscle.text.corpus import Corpus, starts_of
 from corpuscle.text.judgements import Phrase
 from corpuscle.text.layers import Layer
 from corpuscle.words.forests import Forest
-from corpuscle.words.hmm_text import Parameters, batches_of, links_of, token_shares, weights_of
-from corpuscle.words.meaning import Meaning
-from corpuscle.words.similarities import floored
+from corpuscle.words.hmm_learning import Parameters, batches_of, links_of, token_shares, weights_of
+from corpuscle.words.meaning import Meaning, floored
 
 __all__ = ["COMPOSITIONS", "Composed", "compose", "phrase_posteriors"]
 

@@ -18,7 +18,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from corpuscle.engine.linalg.scaling import classical_scaling
 from corpuscle.errors import InputError, SettingError
 from corpuscle.figures.maps import Place, place_map
 from corpuscle.text.conllu import is_treebank, read_conllu
@@ -28,8 +27,8 @@ from corpuscle.text.plain import read_text
 from corpuscle.text.treebank import Treebank
 from corpuscle.words.forests import Forest, forest_of
 from corpuscle.words.hmm import HmmClasses
-from corpuscle.words.meaning import Meaning
-from corpuscle.words.similarities import similarity_matrix
+from corpuscle.words.meaning import Meaning, similarity_matrix
+from corpuscle.words.pictures import classical_scaling
 
 __all__ = ["Sense", "Sentences", "Token", "draw_meanings", "read_sentences", "senses", "substitutes", "tokens_of"]
 

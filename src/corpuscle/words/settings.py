@@ -1,4 +1,7 @@
-"""The settings of word classes and word vectors."""
+"""The settings of word classes and word vectors.
+
+What several methods have is declared once, in classes beside one another; the settings of a method are made of them.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +12,7 @@ from corpuscle.settings import Parallel, Seeded, Settings, setting
 from corpuscle.text.settings import TextSettings
 
 if TYPE_CHECKING:
-    from corpuscle.text.corpus import Corpus
-    from corpuscle.words.forests import Forest
+    pass
 
 __all__ = [
     "INITS", "LAYERS", "MEASURES", "PRIORS", "STARTS", "STRUCTURES", "WAYS", "BrownSettings", "ClassSettings",
@@ -32,7 +34,7 @@ PRIORS = ("uniform", "marginal", "jeffrey")
 """What is assumed of a head before its dependents are seen, see ``Meaning.mapped``."""
 
 
-class StructureSettings(TextSettings):
+class StructureSettings(Settings):
     """A learner that reads running text, where the parent of a word is its left neighbour, or treebanks."""
 
     structure: str = setting(
@@ -40,14 +42,14 @@ class StructureSettings(TextSettings):
     )
     layer: str = setting("What a word of a CoNLL-U file is.", default="form", choices=LAYERS)
 
-    def read(self, *paths: Any) -> Corpus | Forest:  # type: ignore[override]
-        """Files as a text of this learner: plain text as a Corpus, treebanks as a Forest."""
+    def read(self, *paths: Any) -> Any:
+        """Files as a text of this learner: plain text as a ``Corpus``, treebanks as a ``Forest``."""
         from corpuscle.words.forests import read_forest
 
-        return read_forest(paths, self.structure, self.layer, self.preprocessing)
+        return read_forest(paths, self.structure, self.layer, self.preprocessing)  # type: ignore[attr-defined]
 
 
-class ClassSettings(StructureSettings, Parallel):
+class ClassSettings(Settings):
     """Settings of learners that give every word one class."""
 
     classes: int = setting("How many classes.", default=100, low=1, high=10_000)
@@ -55,14 +57,14 @@ class ClassSettings(StructureSettings, Parallel):
     max_types: int | None = setting("Keep only so many of the most frequent words.", default=None, low=1, high=10**9)
 
 
-class ExchangeSettings(ClassSettings, Seeded):
+class ExchangeSettings(ClassSettings, StructureSettings, TextSettings, Parallel, Seeded):
     """Settings of the exchange algorithm."""
 
     passes: int = setting("At most so many passes over the words.", default=15, low=0, high=10**9)
     start: str = setting("Where words are at first; best tries frequent and cyclic.", default="best", choices=STARTS)
 
 
-class BrownSettings(ClassSettings):
+class BrownSettings(ClassSettings, StructureSettings, TextSettings, Parallel):
     """Settings of Brown clustering."""
 
     passes: int = setting(
@@ -70,7 +72,7 @@ class BrownSettings(ClassSettings):
     )
 
 
-class VectorSettings(TextSettings, Seeded, Parallel):
+class VectorSettings(Settings):
     """What all methods of word vectors share."""
 
     dimensions: int = setting("How many numbers a vector has.", default=100, low=1, high=10_000)
@@ -101,14 +103,14 @@ class VectorSettings(TextSettings, Seeded, Parallel):
             raise SettingError(f"removing {self.directions} common directions of {self.dimensions} leaves nothing")
 
 
-class RoundsSettings(VectorSettings):
+class FactorSettings(Settings):
     """A method that factors one large matrix."""
 
     drop_first: int = setting("Leave out so many of the first directions.", default=0, low=0)
     rounds: int = setting("Rounds of the singular value decomposition; more are more exact.", default=16, low=4)
 
 
-class NearSettings(RoundsSettings):
+class WindowSettings(Settings):
     """A method that counts what stands near a word, whatever its exact place."""
 
     window: int = setting("How far the window reaches on either side.", default=5, low=1, high=1000)
@@ -125,7 +127,7 @@ class NearSettings(RoundsSettings):
     )
 
 
-class PpmiSettings(NearSettings):
+class PpmiSettings(WindowSettings, FactorSettings, VectorSettings, TextSettings, Seeded, Parallel):
     """Settings of positive pointwise mutual information."""
 
     exponent: float = setting("Directions count by this power of their singular values.", default=0.25, low=0, high=4)
@@ -135,13 +137,13 @@ class PpmiSettings(NearSettings):
     )
 
 
-class SvdSettings(NearSettings):
+class SvdSettings(WindowSettings, FactorSettings, VectorSettings, TextSettings, Seeded, Parallel):
     """Settings of the decomposition of plain counts."""
 
     power: float = setting("Take this power of all counts; 0.5 is their square root.", default=1.0, above=0, high=1)
 
 
-class TsccaSettings(RoundsSettings):
+class TsccaSettings(FactorSettings, VectorSettings, TextSettings, Seeded, Parallel):
     """Settings of canonical correlation, left against right contexts first."""
 
     window: int = setting("How many words on either side.", default=2, low=1, high=100)
@@ -155,7 +157,7 @@ class OsccaSettings(TsccaSettings):
     bag: bool = setting("Words on either side count alike wherever they stand.", default=False)
 
 
-class LrmvlSettings(VectorSettings):
+class LrmvlSettings(VectorSettings, TextSettings, Seeded, Parallel):
     """Settings of LR-MVL: left and right contexts of all lengths, smoothed."""
 
     rates: tuple[float, ...] = setting(
@@ -169,7 +171,7 @@ class LrmvlSettings(VectorSettings):
     )
 
 
-class HmmSettings(StructureSettings, Seeded, Parallel):
+class HmmSettings(StructureSettings, TextSettings, Seeded, Parallel):
     """Settings of hidden Markov models."""
 
     classes: int = setting("How many classes.", default=128, low=1, high=10_000)

@@ -2,6 +2,10 @@
 
 Leaves are numbered 0..n-1; node n + m is made by merger m of two nodes, the first of which has more tokens (bit 0). The
 path of a leaf is the bits from the top to it. A tree that is cut after some mergers gives fewer, larger classes.
+
+``Merging`` finds it, as Brown clustering does: words come into a window of classes, then all classes become one. The
+state of this learner is the place of every word in the window, and what was merged so far; everything else follows
+from the places, to the last bit. It can stop between any two words.
 """
 
 from __future__ import annotations
@@ -11,10 +15,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from corpuscle import learning
 from corpuscle.errors import SettingError
+from corpuscle.learning import Checkpoint
 from corpuscle.model import Array
+from corpuscle.words.kernels import brown, exchange
 
-__all__ = ["TREE", "ClassTree", "paths_below", "tops"]
+__all__ = ["TREE", "ClassTree", "Merging", "class_tree", "merging_state", "paths_below", "tops"]
 
 TREE = {
     "tree/merges": Array("int32", ("mergers", 2), low=0, optional=True),
@@ -101,15 +108,6 @@ class ClassTree(NamedTuple):
         names[self.leaves + done :] = classes + np.arange(classes - 1)
         return ClassTree(names[self.merges[done:]], self.losses[done:])
 
-    def arrays(self) -> dict[str, np.ndarray]:
-        """The tree as a model file keeps it."""
-        return {"tree/merges": self.merges, "tree/losses": self.losses}
-
-    @classmethod
-    def from_arrays(cls, arrays: Mapping[str, np.ndarray]) -> ClassTree | None:
-        """The tree of a model file, or None if it has none."""
-        return cls(arrays["tree/merges"], arrays["tree/losses"]) if "tree/merges" in arrays else None
-
     @staticmethod
     def check(arrays: Mapping[str, np.ndarray], classes: int) -> None:
         """``ValueError`` unless the arrays of a model file are a tree of so many classes, or none is there."""
@@ -119,3 +117,85 @@ class ClassTree(NamedTuple):
             if len(arrays["tree/merges"]) != classes - 1:
                 raise ValueError("its class tree does not fit the number of classes")
             tops(arrays["tree/merges"], classes)
+
+
+LONGEST = 20_000_000
+"""No call of a kernel looks at many more numbers than this, so that Ctrl-C is heard."""
+
+
+def merging_state(words: str) -> dict[str, Array]:
+    """The arrays of unfinished work; ``words`` names the number of words, ``n_classes`` is that of classes."""
+    return {
+        "places": Array("int32", (words,), low=-1, high="n_classes+1"),
+        "nodes": Array("int32", ("n_classes+1",), low=0),
+        "merges": Array("int32", (f"{words}-1", 2), low=0),
+        "losses": Array("float64", (f"{words}-1",), finite=True),
+        "n_merges": Array("int64", (1,), low=0, high=words),
+    }
+
+
+class Merging(learning.Learner):
+    """Merges words by falling frequency: sweep 0 until ``n_classes`` are left, sweep 1 until one is."""
+
+    def __init__(self, near: exchange.Neighbours, n_classes: int):
+        self.near, self.n_classes = near, n_classes
+        self.words, self.slots = len(near.selves) - 1, n_classes + 1
+        self.total = int(near.degrees[exchange.UP].sum())
+        self.window = brown.empty_window(near, self.slots, self.total)
+        self.log = brown.empty_log(self.words, self.slots)
+        rows = np.minimum(np.diff(near.starts, axis=1)[:, :-1], n_classes).sum(axis=0)
+        # A word costs a row for each class that it meets, when it comes and when it is merged, and a few in any case.
+        work = np.cumsum(n_classes * (rows + 8))
+        self.bounds = np.append(np.flatnonzero(np.diff(work // LONGEST, prepend=-1)), self.words)
+        self.at_once = max(1, LONGEST // (4 * n_classes * n_classes))
+
+    @property
+    def classes(self) -> np.ndarray:
+        """The present class of each word, int32 (words,), from 0 on in the order of slots; all words are in."""
+        return np.unique(brown.places(self.window), return_inverse=True)[1].astype(np.int32)
+
+    @property
+    def merges(self) -> np.ndarray:
+        """What was merged so far, int32 (mergers, 2); leaves are the words."""
+        return self.log.merges[: self.log.n_merges[0]]
+
+    def steps(self, sweep: int) -> int:
+        return len(self.bounds) - 1 if sweep == 0 else -(-(self.n_classes - 1) // self.at_once)
+
+    def step(self, sweep: int, number: int) -> None:
+        """Some words, or some mergers."""
+        first, last, mergers = 0, 0, 0
+        if sweep == 0:
+            first, last = self.bounds[number : number + 2]
+        else:
+            mergers = min(self.at_once, self.n_classes - 1 - number * self.at_once)
+        brown.merge(self.near, self.window, self.log, first, last, mergers)
+
+    def finish(self, sweep: int) -> float:
+        """The mutual information that all mergers so far have lost."""
+        return float(self.log.losses.sum()) / self.total
+
+    def state(self) -> dict[str, np.ndarray]:
+        """The place of each word and the mergers so far."""
+        log = {name: array.copy() for name, array in self.log._asdict().items()}
+        return {"places": brown.places(self.window), **log}
+
+    def restore(self, arrays: Mapping[str, np.ndarray], sweep: int, number: int) -> None:
+        places, count = arrays["places"], int(arrays["n_merges"][0])
+        come = self.bounds[number] if sweep == 0 else self.words
+        if len(places) != self.words or ((places >= 0) != (np.arange(self.words) < come)).any():
+            raise ValueError("it does not fit the text")
+        nodes = arrays["nodes"][places[:come]]
+        if (tops(arrays["merges"][:count], self.words)[:come] != nodes).any():
+            raise ValueError("what was merged does not fit the classes")
+        self.log = brown.Log(*(np.array(arrays[name]) for name in brown.Log._fields))
+        self.window = brown.filled_window(self.near, places, self.slots)
+
+
+def class_tree(
+    near: exchange.Neighbours, classes: np.ndarray, n_classes: int, checkpoint: Checkpoint, facts: Mapping[str, int]
+) -> ClassTree:
+    """The tree of given classes, int (W,) in 0..n_classes-1, by falling frequency: they are merged like words."""
+    merging = Merging(brown.grouped(near, classes, n_classes), n_classes)
+    checkpoint.run(merging, 2, facts=facts, title="class tree", note="")
+    return ClassTree(merging.log.merges, merging.log.losses / merging.total)

@@ -17,7 +17,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterable, Sequence
 from os import PathLike
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 
@@ -26,15 +26,15 @@ from corpuscle.errors import SettingError
 from corpuscle.learning import Checkpoint
 from corpuscle.measure.correlation import spearman
 from corpuscle.measure.result import Result
-from corpuscle.model import VOCAB, Array, Container, Model, vocab_arrays
-from corpuscle.settings import learned
+from corpuscle.model import VOCAB, Array, Arrays, Container, Model, Record, vocab_arrays
+from corpuscle.settings import Seeded, learned
 from corpuscle.text.corpus import Corpus
 from corpuscle.text.pairs import ScoredPair
+from corpuscle.text.settings import TextSettings
 from corpuscle.text.vectors import write_vectors
 from corpuscle.text.vocab import FIRST, UNKNOWN, Vocab
 from corpuscle.words.settings import VectorSettings
-from corpuscle.words.signatures import signature_of, vocabulary_of
-from corpuscle.words.spelling import Spelling, learn_spelling
+from corpuscle.words.spelling import Spelling, learn_spelling, signature_of, vocabulary_of
 
 __all__ = ["VECTORS", "Neighbour", "WordVectors", "check_vectors", "numbers"]
 
@@ -72,7 +72,7 @@ def check_vectors(loaded: Container) -> None:
         raise ValueError("its singular values rise somewhere, or become too small")
 
 
-class WordVectors(VectorSettings, Model):
+class WordVectors(VectorSettings, TextSettings, Seeded, Model):
     """A vector for each word.
 
     - ``vocab_``: the words by falling count, with their counts in the training text: the unigram weights;
@@ -82,6 +82,16 @@ class WordVectors(VectorSettings, Model):
     - ``spelling_``: what pieces of words say; ``mean_`` float64 (dimensions,) and ``directions_`` float64 (directions,
       dimensions): what all words share.
     """
+
+    SAVED: ClassVar = {
+        "vocab_": Record(Vocab),
+        "vectors_": Arrays("vectors"),
+        "projection_": Arrays("projection"),
+        "singular_values_": Arrays("singular_values"),
+        "mean_": Arrays("common/mean"),
+        "directions_": Arrays("common/directions"),
+        "spelling_": Record(Spelling),
+    }
 
     vocab_: Vocab = learned()
     vectors_: np.ndarray = learned()
@@ -293,23 +303,3 @@ class WordVectors(VectorSettings, Model):
     def export(self, path: str | PathLike[str]) -> None:
         """Write all vectors as word2vec text (``-``: stdout)."""
         write_vectors(self.vocab_, self.vectors_, path)
-
-    def _arrays(self) -> dict[str, np.ndarray]:
-        return {
-            **self.vocab_.arrays(),
-            "vectors": self.vectors_,
-            "projection": self.projection_,
-            "singular_values": self.singular_values_,
-            "common/mean": self.mean_,
-            "common/directions": self.directions_,
-            **self.spelling_.pieces.arrays("pieces/"),
-            "pieces/vectors": self.spelling_.vectors,
-        }
-
-    def _restore(self, loaded: Container) -> None:
-        arrays = loaded.arrays
-        self.vocab_ = Vocab.from_arrays(arrays)
-        self.vectors_, self.projection_ = arrays["vectors"], arrays["projection"]
-        self.singular_values_ = arrays["singular_values"]
-        self.mean_, self.directions_ = arrays["common/mean"], arrays["common/directions"]
-        self.spelling_ = Spelling(Vocab.from_arrays(arrays, "pieces/"), arrays["pieces/vectors"])

@@ -2,13 +2,14 @@
 
 import numpy as np
 
-from corpuscle.engine.dp import chains, charts, cky, evolution, grids, lattices, nbest, spanning, trees
+from corpuscle.engine.dp import chains, charts, cky, nbest, spanning, trees
+from corpuscle.grammar.kernels import minimum_evolution as evolution
 from corpuscle.random import stream
-from tests.engine.dp import test_chains, test_charts, test_cky, test_grids, test_nbest, test_trees
+from tests.engine.dp import test_chains, test_charts, test_cky, test_nbest, test_trees
 
 KERNELS = {
     f"{module.__name__}.{name}"
-    for module in (chains, charts, cky, evolution, grids, lattices, nbest, spanning, trees)
+    for module in (chains, charts, cky, evolution, nbest, spanning, trees)
     for name in module.__all__
     if hasattr(getattr(module, name), "py_func") and not getattr(module, name).targetoptions.get("no_cpython_wrapper")
 }
@@ -24,13 +25,6 @@ def warm() -> None:
     chains.best_path(n, s, chain, np.zeros((n, s)), np.zeros(n, np.int32))
     test_chains.run_expectations(chain)
     test_chains.run_k_best(test_chains.logs_of(chain), 2)
-    units, weights = test_grids.any_grid(2, 2, 1)
-    table, path = np.zeros(9), np.zeros((2, 9), np.int64)
-    for sweep in grids.sum_grid, grids.best_grid:
-        sweep(units, test_grids.SHAPES, 3, weights, table)
-    grids.expectations(units, test_grids.SHAPES, 3, weights, table, np.zeros(9), np.zeros(7))
-    grids.best_path(units, test_grids.SHAPES, 3, weights, table, path)
-    lattices.best_cuts(np.ones((3, 2)), np.ones(3, bool), np.zeros(4), np.zeros(4, np.int32), np.zeros(3, np.uint8))
     first, edges, endings = test_nbest.any_lattice(1, 1)
     limits = test_nbest.Limits(2, True)
     nbest.search(test_nbest.OPTIONS, limits, first, endings, np.zeros(3), np.array(edges, float).T.copy(), 9)

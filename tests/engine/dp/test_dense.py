@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from corpuscle.engine.dp.dense import inside_outside
-from tests.engine.dp.test_evolution import bracketings, spans
+from tests.grammar.test_minimum_evolution import bracketings, spans
 
 RANDOM = np.random.default_rng(3)
 

@@ -7,8 +7,8 @@ from scipy.sparse.linalg import LinearOperator, aslinearoperator
 
 from corpuscle.engine.linalg import lowrank
 from corpuscle.engine.linalg.lowrank import gaussian, krylov_svd, lanczos_svd, randomised_svd, right_vectors
-from corpuscle.engine.linalg.ridge import ridge
 from corpuscle.engine.linalg.sparse import Rows, SparseOperator, added, scaled, transposed
+from corpuscle.words.spelling import ridge
 
 WAYS = (randomised_svd, krylov_svd, lanczos_svd)
 

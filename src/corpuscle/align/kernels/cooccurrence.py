@@ -9,7 +9,9 @@ A sentence pair of m source and n target tokens has m n cells, row by row (sourc
 
 The pairs of types that can get a count at all are those of Brown, Della Pietra, Della Pietra and Mercer, "The
 mathematics of statistical machine translation: parameter estimation", 1993, section 4.1; the layout is compressed
-sparse rows.
+sparse rows. ``meetings`` and ``reach`` are about neighbourhoods: in how many sentence pairs two types meet, and which
+words no allowed link would reach; Dyer, Clark, Lavie and Smith, "Unsupervised word alignment with arbitrary features",
+2011, section 3.3 (shrinking the discriminative neighbourhood).
 """
 
 from __future__ import annotations
@@ -147,3 +149,38 @@ def locate(pairs: Pairs, couples: Couples) -> None:
     """Fill the cells by searching a table whose rows rise."""
     for first, last in pairwise(chunks_of(np.diff(pairs.cell_starts), _CELLS_A_CALL).tolist()):
         _locate(pairs, couples, first, last)
+
+
+@kernel
+def meetings(pairs, first, last, stamps, counts):
+    """Add to ``counts`` int64 (n_couples,) the sentence pairs of first..last-1 in which each couple meets.
+
+    ``stamps`` int32 (n_couples,) holds the last pair in which each was seen, counted from 1.
+    """
+    for sentence in range(first, last):
+        for cell in range(pairs.cell_starts[sentence], pairs.cell_starts[sentence + 1]):
+            couple = pairs.cells[cell]
+            if stamps[couple] != sentence + 1:
+                stamps[couple] = sentence + 1
+                counts[couple] += 1
+
+
+@kernel
+def reach(pairs, first, last, table, from_null, allowed):
+    """Allow for every output that no state of its sentence may generate the couple with the largest ``table`` entry.
+
+    ``pairs``: see ``cooccurrence.Directed``. ``allowed`` bool (n_couples,) is changed; ``from_null`` bool, by output
+    type, says what the null word may generate.
+    """
+    for sentence in range(first, last):
+        m, n, state_step, output_step = shape_of(pairs, sentence)
+        for j in range(n):
+            reached = from_null[pairs.outputs[pairs.output_starts[sentence] + j]]
+            best = -1
+            for i in range(m):
+                couple = pairs.cells[pairs.cell_starts[sentence] + i * state_step + j * output_step]
+                reached = reached or allowed[couple]
+                if best < 0 or table[couple] > table[best]:
+                    best = couple
+            if not reached and best >= 0:
+                allowed[best] = True

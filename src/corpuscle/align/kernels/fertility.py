@@ -28,7 +28,7 @@ from typing import NamedTuple
 import numpy as np
 
 from corpuscle.align.kernels.cooccurrence import shape_of
-from corpuscle.align.kernels.sharing import couple_of
+from corpuscle.align.kernels.couple_index import couple_of
 from corpuscle.compiled import kernel, part
 from corpuscle.random import mix, uniform
 
@@ -111,7 +111,7 @@ def _pair_twins(kinds, scratch):
         if before >= 0:
             scratch.twins[before] = i
         scratch.latest[kind] = i
-    for kind in kinds:
+    for kind in kinds:  # the next sentence finds it as this one did
         scratch.latest[kind] = -1
 
 
@@ -164,7 +164,7 @@ def _drawn(weights, m, none, total, stream):
         left -= weights[i]
         if left < 0.0:
             return i
-    return m - 1
+    return m - 1  # rounding has left something over
 
 
 @part(bare=True)
@@ -241,7 +241,7 @@ def sweep(pairs, linked, tally, laws, fertilities, jump_counts, scratch, stream)
         for j in range(n):
             output, old, after = pairs.outputs[o + j], np.int64(own[j]), scratch.after[j]
             cell = pairs.cell_starts[sentence] + j * output_step
-            if old >= 0:
+            if old >= 0:  # the links of all other outputs are what this one is drawn by
                 _change(tally, laws, kinds[old], pairs.cells[cell + old * state_step], old, -1, scratch)
             else:
                 _count_unlinked(tally, output, -1)

@@ -10,8 +10,8 @@ table, a state type with an output type, is a couple. ``lex`` is a list of featu
 word are parallel edges between the same states, so their weights are added up once for each word, not once for each
 position and path: what remains is a chain over states. The likelihood needs two sums over that chain: *clamped* to the
 outputs that are there, and *free*; its gradient is the difference of the features expected under both. This module has
-the records and lays out the states and steps of a sentence pair, ``loglinear_sums`` sums over them and learns,
-``loglinear_links`` aligns.
+the records and lays out the states and steps of a sentence pair, ``loglinear_paths`` sums over them,
+learns and aligns.
 
 States of a sentence pair: the null word (with ``remember``: one null copy for each position, which remembers it), and
 each position of a word. Where the word can be copied, that is, its neighbourhood has its own string, the position has
@@ -31,8 +31,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from corpuscle.align.kernels.online import Online, weight
 from corpuscle.compiled import part
-from corpuscle.engine.optim.online import Online, weight
 
 NULL, BEGIN, STOP = 0, -1, -2
 CLASS_UNKNOWN, CLASS_BEGIN, CLASS_STOP, CLASS_NULL, FIRST_CLASS = 0, 1, 2, 3, 4

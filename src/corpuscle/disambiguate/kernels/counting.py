@@ -75,6 +75,7 @@ def look_up(tokens, labels, contexts, values, columns, table, out):
                 out[row, column] = out[row - 1, column]
                 continue
             key = key_of(contexts[tokens[row], columns[column, 1]], values, labels[row], target)
+            # Keys are even over 64 bits, so a bucket has two to four of them: a scan is quicker than a search.
             bucket = key >> table.shift
             out[row, column] = 0.0
             for at in range(table.buckets[bucket], table.buckets[bucket + np.uint64(1)]):

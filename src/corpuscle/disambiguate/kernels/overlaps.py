@@ -34,6 +34,7 @@ def common_words(lemmas, texts, pairs, room, ends, columns, counts, times):
     for k in range(len(pairs)):
         lemma, text = pairs[k]
         if lemma != before:
+            # Only the cells that were written are cleared: a row is short, the room has a cell for each word.
             if before >= 0:
                 for j in range(lemmas.starts[before], lemmas.starts[before + 1]):
                     room[lemmas.columns[j]] = 0

@@ -1,2 +1,1 @@
-"""Containers that kernels share: ``hashtable`` (numbered items found by 64-bit keys), ``heap`` (the best first),
-``mergeable`` (heaps of which two become one)."""
+"""Containers that kernels share: ``hashtable`` (numbered items found by 64-bit keys), ``heap`` (the best first)."""

@@ -2,7 +2,6 @@
 
 - ``sparse``: products of sparse matrices with dense blocks, shared out by rows;
 - ``lowrank``: the first singular values and vectors of a matrix or an operator;
-- ``divergence``: factors that are not negative, under the generalised Kullback-Leibler divergence, with exact margins;
 - ``cca``: the directions in which two views of the same items, or several, agree;
 - ``ridge``: regression on sparse features; ``unit_rows``: vectors of length one;
 - ``scaling``: points in a plane from distances.

@@ -1,7 +1,7 @@
-"""N-grams: counted, merged, smoothed and looked up, all over one trie in flat arrays.
+"""N-grams: counted, smoothed and looked up, all over one trie in flat arrays.
 
 - ``trie``: the rows of a text's n-grams; back-off models over them: look-up, scores, ``step`` for decoders;
-- ``counting``, ``merging``: the n-grams of a text, and of several texts together;
+- ``counting``: the n-grams of a text;
 - ``smoothing``: adjusted counts, discounts and the Kneser-Ney family;
-- ``ensemble``, ``layers``: low rank orders in between, and what they give to unseen n-grams.
+- ``low_rank_shares``: what low rank orders in between give to unseen n-grams.
 """

@@ -11,13 +11,14 @@ Back-off: Katz, "Estimation of probabilities from sparse data for the language m
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 
 from corpuscle.compiled import frozen, kernel, part, prefetch
-from corpuscle.engine.ngrams.layers import Layers, layer_share, no_layers
+from corpuscle.engine.ngrams.low_rank_shares import Layers, layer_share, no_layers
 from corpuscle.scale import each
 
 ROOT = -1
@@ -47,6 +48,15 @@ class Ngrams(NamedTuple):
     @property
     def order(self) -> int:
         return len(self.levels) - 1
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """What a model file keeps of them."""
+        return self._asdict()
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, np.ndarray]) -> Ngrams:
+        """The n-grams of a model file."""
+        return frozen_ngrams(*(arrays[name] for name in cls._fields))
 
 
 class BackoffTables(NamedTuple):

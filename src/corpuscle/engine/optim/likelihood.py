@@ -10,11 +10,14 @@ Nocedal, "On the limited memory BFGS method for large scale optimization", 1989.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
-from corpuscle.engine.optim.mert import Pools
+if TYPE_CHECKING:
+    from corpuscle.engine.optim.mert import Pools
 
-__all__ = ["figure", "maximise", "separates"]
+__all__ = ["figure", "maximise", "separates", "shares"]
 
 PENALTY = 1e-3
 """Times the sum of squared weights: keeps weights of features that hardly vary in bounds."""
@@ -23,17 +26,14 @@ PENALTY = 1e-3
 def figure(pools: Pools, weights: np.ndarray, penalty: float = PENALTY) -> tuple[float, np.ndarray]:
     """The penalised mean log probability of right candidates (those whose first statistic is positive), and its
     gradient, float64 (k,)."""
-    begins, right = pools.starts[:-1], pools.statistics[:, 0] > 0
-    item = np.repeat(np.arange(len(begins)), np.diff(pools.starts))
-    scores = pools.features @ weights
-    right_only = np.where(right, scores, -np.inf)
-    usable = np.logical_or.reduceat(right, begins)
+    right, scores = pools.statistics[:, 0] > 0, pools.features @ weights
+    usable = np.logical_or.reduceat(right, pools.starts[:-1])
     n = max(1, int(usable.sum()))
-    all_parts, all_logs = _shares(scores, begins, item)
+    all_parts, all_logs = shares(scores, pools.starts)
     with np.errstate(invalid="ignore"):  # items without a right candidate: not used
-        right_parts, right_logs = _shares(right_only, begins, item)
+        right_parts, right_logs = shares(np.where(right, scores, -np.inf), pools.starts)
     value = (right_logs - all_logs)[usable].sum() / n
-    change = np.where(usable[item], right_parts - all_parts, 0.0)
+    change = np.where(np.repeat(usable, np.diff(pools.starts)), right_parts - all_parts, 0.0)
     return float(value - penalty * weights @ weights), pools.features.T @ change / n - 2.0 * penalty * weights
 
 
@@ -43,8 +43,10 @@ def separates(pools: Pools) -> bool:
     return bool((np.logical_or.reduceat(right, begins) & np.logical_or.reduceat(~right, begins)).any())
 
 
-def _shares(scores: np.ndarray, begins: np.ndarray, item: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The share of each candidate in its item, and the log of the sum of all exponentials of each item."""
+def shares(scores: np.ndarray, starts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The share of each candidate among those of its item, from ``starts[i]`` to ``starts[i + 1]``, and the log of the
+    sum of all exponentials of each item."""
+    begins, item = starts[:-1], np.repeat(np.arange(len(starts) - 1), np.diff(starts))
     tops = np.maximum.reduceat(scores, begins)
     parts = np.exp(scores - tops[item])
     totals = np.add.reduceat(parts, begins)

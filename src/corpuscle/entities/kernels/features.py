@@ -49,6 +49,7 @@ def feature(tokens, first, last, i, t):
         column = tokens.templates[t, k, 1]
         if column >= 0:
             at = i + tokens.templates[t, k, 0]
+            # A place outside of the sentence has the values of the last two rows.
             row = len(tokens.values) - 2 if at < first else len(tokens.values) - 1 if at >= last else at
             value = tokens.values[row, column]
             if value == 0:

@@ -93,6 +93,8 @@ def likely_tags(tokens, field, begin, end, shares):
     """``shares`` float64 (tokens, s) := how likely each label is at each token; returns the sum of log Z."""
     s, longest = len(field.steps), _longest(tokens, begin, end)
     scores, ones = np.empty((longest, s)), np.ones(s)
+    # The sums run over exponentials. The largest step and the largest score of each token are taken out before, so that
+    # none overflows, and are added to log Z again.
     steps, total = np.empty((1, s, s)), 0.0
     highest = field.steps.max()
     for p in range(s):
@@ -112,6 +114,7 @@ def likely_tags(tokens, field, begin, end, shares):
             total += top
             for q in range(s):
                 scores[i, q] = math.exp(scores[i, q] - top)
+        # Of n tokens there are n - 1 steps, each without ``highest``.
         total += expectations(n, s, Chain(ones, scores, steps, ones), turned, room) + (n - 1) * highest
         shares[first - base : last - base] = room.table[:n, :s]
     return total

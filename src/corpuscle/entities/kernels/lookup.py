@@ -50,10 +50,10 @@ def look_up(words, starts, index, keys, kinds, found, begins):
             for j in range(i, starts[sentence + 1]):
                 key = longer(key, words[j])
                 item = find(index, keys, key)
-                if item < 0:
+                if item < 0:  # no entry begins like this
                     break
                 if kinds[item] >= 0:
                     end, kind = j + 1, kinds[item] + 1
             for j in range(i, end):
                 found[j], begins[j] = kind, j == i
-            i = max(end, i + 1)
+            i = max(end, i + 1)  # behind the entry: entries do not overlap

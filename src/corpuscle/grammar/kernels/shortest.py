@@ -13,7 +13,7 @@ import numpy as np
 
 from corpuscle.compiled import kernel
 from corpuscle.engine.dp.cky import cell_of
-from corpuscle.engine.dp.evolution import (
+from corpuscle.grammar.kernels.minimum_evolution import (
     Evolution,
     Leanings,
     best_evolution,

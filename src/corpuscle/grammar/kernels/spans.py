@@ -4,7 +4,8 @@ The spans of a sentence of n words stand by width, as the cells of ``engine.dp.c
 first, the whole sentence last; those of several sentences one after the other. A score is the logarithm of a weight.
 
 Klein and Manning, "A generative constituent-context model for improved grammar induction", 2002, section 3 (sums,
-random splits); Goodman, "Parsing algorithms and metrics", 1996 (the bracketing with the greatest sum of posteriors).
+random splits; the yield of a span is its string of tags, its context the two tags around it, or the boundary of the
+sentence); Goodman, "Parsing algorithms and metrics", 1996 (the bracketing with the greatest sum of posteriors).
 """
 
 from __future__ import annotations
@@ -25,11 +26,11 @@ from corpuscle.engine.dp.cky import (
     rules_for,
     sum_chart,
 )
-from corpuscle.random import below, gamma
+from corpuscle.random import below, gamma, mix
 
 __all__ = [
-    "BRACKETS", "WEIGHTS", "best_bracketings", "best_brackets", "best_labelled", "fill_gammas", "mark_brackets",
-    "posteriors", "random_bracketing", "random_splits", "span_chart",
+    "BRACKETS", "WEIGHTS", "best_bracketings", "best_brackets", "best_labelled", "fill_gammas", "keys_of_spans",
+    "mark_brackets", "posteriors", "random_bracketing", "random_splits", "span_chart",
 ]  # fmt: skip
 
 WEIGHTS = rules_for([0], [0], [0], [1.0], 1)
@@ -177,3 +178,24 @@ def fill_gammas(draws, shape, values):
     for i in range(values.shape[0]):
         for j in range(values.shape[1]):
             values[i, j] = gamma(draws, shape)
+
+# ---- what stands in a span and around it
+
+
+@kernel
+def keys_of_spans(symbols, lengths, boundary, yields, contexts):
+    """Fill ``yields`` and ``contexts`` uint64 (n_spans,) for sentences of ``symbols`` int32, spans by width;
+    ``boundary`` is the symbol outside of sentences. A context is the left symbol times 2^32 plus the right one."""
+    begin, at = 0, 0
+    for n in lengths:
+        for i in range(n):
+            key = np.uint64(1)
+            left = symbols[begin + i - 1] if i > 0 else boundary
+            for j in range(i + 1, n + 1):
+                key = mix(key + np.uint64(symbols[begin + j - 1]) + np.uint64(1))
+                right = symbols[begin + j] if j < n else boundary
+                cell = at + cell_of(n, i, j)
+                yields[cell] = key >> np.uint64(1)
+                contexts[cell] = (np.uint64(left) << np.uint64(32)) + np.uint64(right)
+        begin += n
+        at += n * (n + 1) // 2

@@ -108,7 +108,6 @@ def _take(pair, cell, size, rules, items, slots):
 
 @part(inline=True)
 def _clear(slots):
-    """Make room for another cell."""
     for s in range(slots.used[0]):
         slots.slot[slots.touched[s]] = _UNSEEN
     slots.used[:] = 0
@@ -162,6 +161,7 @@ def inside_vectors(n, rules, latent, items, root, vectors, exponents):
         for i in range(n + 1 - width):
             j = i + width
             cell = cell_of(n, i, j)
+            # all splits are added up at the scale of the largest one
             scale = DEAD
             for k in range(i + 1, j):
                 a, b = exponents[cell_of(n, i, k)], exponents[cell_of(n, k, j)]
@@ -176,6 +176,7 @@ def inside_vectors(n, rules, latent, items, root, vectors, exponents):
                 a, b = cell_of(n, i, k), cell_of(n, k, j)
                 if exponents[a] == DEAD or exponents[b] == DEAD:
                     continue
+                # outer products of both sides, summed by pair of symbols: a rule's tensor is applied once a cell
                 factor = math.ldexp(1.0, int(max(exponents[a] + exponents[b] - scale, -1000)))
                 for x in range(items.starts[a], items.starts[a + 1]):
                     for y in range(items.starts[b], items.starts[b + 1]):
@@ -232,6 +233,7 @@ def outside_vectors(n, rules, latent, items, root, vectors, exponents, outside):
     for item in range(items.starts[top], items.starts[top + 1]):
         for u in range(items.places[item + 1] - items.places[item]):
             outside[items.places[item] + u] = root[items.symbols[item], u] / total
+    # wide cells first, so that the outsides of parents are complete
     for width in range(n, 1, -1):
         for i in range(n + 1 - width):
             j = i + width
@@ -319,7 +321,7 @@ def best_rules(n, rules, latent, items, vectors, exponents, outside, plain, scor
                             item = items.number[cell, rules.parents[r]]
                             if item < 0:
                                 continue
-                            if state[r] == _UNSEEN:
+                            if state[r] == _UNSEEN:  # the parent's part of a rule is the same for all splits
                                 state[r] = seen
                                 touched[seen] = r
                                 flows[seen] = 0.0

@@ -70,7 +70,7 @@ def root_down(passes, weights, positions):
     top, total, linear = -np.inf, 0.0, 0.0
     for e in range(n):
         top = max(top, passes.base[e] + gain * weights[e])
-    for e in range(n):
+    for e in range(n):  # with the largest score taken off, no exponential is too large
         passes.exps[e] = math.exp(passes.base[e] + gain * weights[e] - top)
         total += passes.exps[e]
         linear += passes.counts[e] * gain * weights[e]
@@ -89,9 +89,9 @@ def tree_down(passes, weights, first, last):
         for e in range(passes.starts[s], passes.starts[s + 1]):
             above = exps[passes.entry_parents[e]]
             exps[e] = above
-            if weights[e] != 0.0:
+            if weights[e] != 0.0:  # penalties leave most at zero: these cost no exponential
                 added = gain * weights[e]
-                more = above * math.expm1(added)
+                more = above * math.expm1(added)  # exp - 1 loses nothing where g w is small
                 total += more
                 exps[e] += more
                 loss -= counts[e] * added
@@ -110,16 +110,16 @@ def tree_up(passes, positions, first, last, root, gradient):
         gradient[e] = 0.0
     for s in range(first, last):
         sums[s] = 0.0
-    for s in range(last - 1, first - 1, -1):
-        here = sums[s] + passes.ends[s] / passes.totals[s]
+    for s in range(last - 1, first - 1, -1):  # children first; until its node comes, gradient[e] gathers theirs
+        here = sums[s] + passes.ends[s] / passes.totals[s]  # A(s)
         if passes.parents[s] == 0:
             root[n] += here
         else:
             sums[passes.parents[s]] += here
         for e in range(passes.starts[s], passes.starts[s + 1]):
-            expected = gradient[e] + exps[e] * here
+            expected = gradient[e] + exps[e] * here  # G(s, v)
             parent = passes.entry_parents[e]
-            rest = expected - exps[parent] * here
+            rest = expected - exps[parent] * here  # a term of the sum over children in G of the parent
             if parent < n:
                 root[parent] += rest
             else:
@@ -153,6 +153,7 @@ def count_positions(starts, entry_parents, entries, ends, counts):
     """The counts of positions whose longest n-grams are ``entries``: ``ends`` (nodes,) and ``counts`` (entries,)."""
     for e in entries:
         counts[e] += 1
+    # ends first, while counts are those of longest n-grams alone; then each entry gives its count to the one above
     for s in range(len(ends) - 1, -1, -1):
         for e in range(starts[s], starts[s + 1]):
             ends[s] += counts[e]
@@ -175,7 +176,7 @@ def score_rows(ngrams, added, base, scores, totals):
     totals[contexts] = total
     for context in range(contexts):
         suffix = ngrams.suffix[context]
-        total = totals[suffix if suffix >= 0 else contexts]
+        total = totals[suffix if suffix >= 0 else contexts]  # suffixes stand before: theirs are final, not yet logs
         for row in range(ngrams.first_child[context], ngrams.first_child[context + 1]):
             above = scores[ngrams.suffix[row]]
             scores[row] = above + added[row]

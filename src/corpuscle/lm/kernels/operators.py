@@ -96,6 +96,7 @@ def _multiply(form, operators, symbol, belief, room, result):
     """B_x b; ``room`` (d, d)."""
     d = len(belief)
     result[:] = 0.0
+    # maps are transposed, so that the inner loops run along memory
     if form == HIDDEN:
         for j in range(d):
             share, to = belief[j] * operators.duals[symbol, j], operators.maps[0, j]
@@ -125,6 +126,7 @@ def trace(form, operators, symbols, starts, beliefs):
     begins); returns how often a belief began anew."""
     d, resets = len(operators.start), 0
     room, result = np.empty((d, d)), np.empty(d)
+    # probabilities are right down to 0; estimated operators are lost where a prediction is small or a belief long
     smallest = 0.0 if form == HIDDEN else SMALL
     longest = 0.0
     for i in range(d):
@@ -147,7 +149,7 @@ def trace(form, operators, symbols, starts, beliefs):
                 for i in range(d):
                     after[i] = result[i] / total
                     length += after[i] ** 2
-            if not length <= longest:
+            if not length <= longest:  # also where it is no number
                 after[:] = operators.anew
                 resets += 1
     return resets

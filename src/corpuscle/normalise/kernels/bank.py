@@ -76,7 +76,7 @@ def matching_entries(bank, windows, places, words, share, starts, rows, values):
             if words[k] >= 0:
                 slots[words[k]] = k - begin
         cursors = np.full(end - begin, len(rows))  # no room: count
-        for turn in range(2):
+        for turn in range(2):  # first count, then write
             for o in range(len(OFFSETS)):
                 found = np.zeros(end - begin, np.bool_)
                 if windows.own[place, o] >= 0:
@@ -92,7 +92,7 @@ def matching_entries(bank, windows, places, words, share, starts, rows, values):
                     starts[begin + k] = size
                     size += cursors[k] - len(rows)
                     cursors[k] = starts[begin + k]
-        for k in range(begin, end):
+        for k in range(begin, end):  # only what was set is reset: the lexicon may be large
             if words[k] >= 0:
                 slots[words[k]] = -1
         begin = end

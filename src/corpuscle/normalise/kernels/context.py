@@ -46,7 +46,7 @@ def contexts_of(stream, words, ranges, reach, contexts):
     (n_places, 2), which of ``words`` stand at each place."""
     for message in range(len(stream.bounds) - 1):
         begin, end = stream.bounds[message], stream.bounds[message + 1]
-        size = 0
+        size = 0  # of the message with words at all places
         for at in range(begin, end):
             item = stream.items[at]
             size += 1 if item >= 0 else ranges[-1 - item, 1] - ranges[-1 - item, 0]
@@ -68,7 +68,7 @@ def contexts_of(stream, words, ranges, reach, contexts):
                 row = contexts[-1 - stream.items[at]]
                 row[:] = -1
                 before, behind = first[at - begin], last[at - begin]
-                for k in range(1, min(reach, before) + 1):
+                for k in range(1, min(reach, before) + 1):  # the nearest word stands next to the middle of the row
                     row[reach - k] = flat[before - k]
                 for k in range(min(reach, size - behind)):
                     row[reach + k] = flat[behind + k]
@@ -86,7 +86,7 @@ def score_candidates(model, contexts, candidates, scores):
             for i in range(candidates.starts[k], candidates.starts[k + 1]):
                 state, score = step(model, state, candidates.words[i])
                 total += score
-            for word in behind:
+            for word in behind:  # a candidate also decides how likely the words behind it are
                 if word >= 0:
                     state, score = step(model, state, word)
                     total += score

@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from corpuscle.compiled import frozen, kernel, part
-from corpuscle.measure.kernels.overlaps import edit_distance
+from corpuscle.measure.overlaps import edit_distance
 from corpuscle.random import mix
 
 __all__ = ["Postings", "Spelled", "build_index", "near_words"]
@@ -43,7 +43,7 @@ def _without(word, n, a, b):
     """The hash of the first n letters of a word without those at a and b."""
     key = np.uint64(1)
     for i in range(n):
-        if i != a and i != b:
+        if i != a and i != b:  # -1 deletes nothing
             key = mix((key * _PRIME) ^ np.uint64(word[i]))
     return key
 

@@ -27,7 +27,7 @@ def _strongest(scores, first, end, most, chosen):
     for rank in range(count):
         top = -1
         for k in range(first, end):
-            if top < 0 or scores[k] > scores[top]:
+            if top < 0 or scores[k] > scores[top]:  # ``most`` is small: a look at those chosen is cheaper than sorting
                 taken = False
                 for before in range(rank):
                     taken = taken or chosen[before] == k
@@ -98,7 +98,7 @@ def decode_messages(model, stream, candidates, own, ranking, weight, limits, cho
                             total += weight * score
                         grown = _add(beam, grown, state, total, k, which)
             size = grown
-        last = (n - 1) % 2
+        last = (n - 1) % 2  # two rows of states take turns; the way back is kept for every token
         at = int(np.argmax(scores[last, :size]))
         for i in range(n - 1, 0, -1):
             item = stream.items[begin + i]

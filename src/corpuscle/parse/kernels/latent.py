@@ -202,7 +202,6 @@ def add_triples(trees, first, last, basis, stop, which, by_nodes, moments, room)
 
 @part(bare=True)
 def _copy(source, target):
-    """Copy a vector."""
     for i in range(len(source)):
         target[i] = source[i]
 

@@ -62,6 +62,7 @@ def _room(n, k, per_root):
 @part
 def _joined(v, left, right, leftward, arcs):
     """The score, the root and the mark of two segments that are joined."""
+    # a sum of hashes is the same whatever the order of joining
     head, modifier = (v.roots[right], v.roots[left]) if leftward else (v.roots[left], v.roots[right])
     score = v.scores[left] + v.scores[right] + arcs[head + 1, modifier + 1]
     arc = mix(np.uint64(head) * np.uint64(1 << 32) + np.uint64(modifier) + np.uint64(1))
@@ -76,7 +77,7 @@ def _insert(v, begin, size, k, score, root, mark, left, right, leftward):
     for slot in range(begin, begin + size):
         if v.marks[slot] == mark:
             return size
-    slot = begin + min(size, k - 1)
+    slot = begin + min(size, k - 1)  # from a full list the last one falls out
     while slot > begin and v.scores[slot - 1] < score:
         for field in (v.lefts, v.rights, v.roots):
             field[slot] = field[slot - 1]
@@ -117,6 +118,7 @@ def _fill_by_cubes(i, j, k, margin, arcs, v, heap):
     size, made, begin, kept, distinct = 0, 0, v.first[i, j], 0, 0
     seen[: 2 * (j - i)] = False
     found = np.empty(k + margin, np.uint64)
+    # each grid begins with its corner: the best segments of both sides
     for grid in range(2 * (j - i)):
         split, leftward = i + grid // 2, grid % 2 == 1
         score, _, _ = _joined(v, v.first[i, split], v.first[split + 1, j], leftward, arcs)
@@ -137,6 +139,7 @@ def _fill_by_cubes(i, j, k, margin, arcs, v, heap):
             found[distinct] = mark
             distinct += 1
             kept = _insert(v, begin, kept, k, score, root, mark, left, right, leftward)
+        # its neighbours along both axes, each once: they can be reached from two cells
         for step in range(2):
             next_a, next_b = a + 1 - step, b + step
             if next_a < v.sizes[i, split] and next_b < v.sizes[split + 1, j] and not seen[grid, next_a, next_b]:

@@ -146,7 +146,7 @@ def _difference(layers, sentence, decoding, gold, heads, room, delta, touched):
         pairs_differ = decoding.order == 2 and (not same or _sibling_of(gold, m) != _sibling_of(heads, m))
         if same and not pairs_differ:
             continue
-        if used + 4 * len(room.places) > len(touched):
+        if used + 4 * len(room.places) > len(touched):  # arcs and pairs, of both trees
             return -1
         for side in range(2):
             tree, change = (gold, 1.0) if side == 0 else (heads, -1.0)
@@ -184,6 +184,7 @@ def learn(layers, order_of, heads, first_word, decoding, learning, room, touched
             continue
         gold = heads[first_word[sentence] : first_word[sentence + 1]]
         score(layers, sentence, decoding, learning.weights, room.marks, room.places, room.arcs, room.siblings)
+        # every wrong head looks better by the cost, so the right tree must win by that for each of them
         for m in range(1, n + 1):
             for h in range(n + 1):
                 room.arcs[h, m] += learning.cost if h != gold[m - 1] else 0.0
@@ -242,6 +243,7 @@ def _move(learning, losses, used, touched, values):
         taus[0] = 1.0
     else:
         gaps, products = losses.copy(), np.zeros((n, n))
+        # gaps: by how much each constraint is broken; products of two differences: one is scattered into ``delta``
         for a in range(n):
             for i in range(used[a]):
                 gaps[a] -= values[a, i] * weights[touched[a, i]]
@@ -252,6 +254,7 @@ def _move(learning, losses, used, touched, values):
                 products[b, a] = products[a, b]
             for i in range(used[a]):
                 delta[touched[a, i]] = 0.0
+        # coordinate ascent on the dual: each multiplier in turn, given the others
         for _ in range(_STEPS):
             largest = 0.0
             for a in range(n):
@@ -262,8 +265,9 @@ def _move(learning, losses, used, touched, values):
                     new = max(0.0, min(taus[a] + (gaps[a] - reached) / products[a, a], learning.step))
                     largest = max(largest, abs(new - taus[a]))
                     taus[a] = new
-            if n == 1 or largest < 1e-8:
+            if n == 1 or largest < 1e-8:  # a single constraint is exact after one step
                 break
+    # mean weights are weights - totals / clock: this change was not there in the sentences before
     age = learning.clock[0] - 1
     for a in range(n):
         if taus[a] > 0.0:

@@ -33,7 +33,7 @@ def _cut_everywhere(cuts, gaps, first, n):
         cuts[i] = i == first or gaps[i] != FORBIDDEN
 
 
-class Chunk(NamedTuple):
+class SentenceChunk(NamedTuple):
     """Consecutive sentences as one worker gets them: their number among all chunks, letters int32 (n,), where each
     sentence begins, int64 (sentences + 1,), and what is known of the gaps before letters, uint8 (n,), see
     ``lattice``."""
@@ -80,28 +80,28 @@ def _draw(nested, lattice, chunk, cuts, draws, counts, stream):
                 counts[i] += cuts[i]
 
 
-def chunks(text: np.ndarray, starts: np.ndarray, gaps: np.ndarray, draws: int = 0) -> list[Chunk]:
+def chunks(text: np.ndarray, starts: np.ndarray, gaps: np.ndarray, draws: int = 0) -> list[SentenceChunk]:
     """A text in chunks of a size that is worth a call, to be cut, or (``draws``) to draw so many segmentations."""
     found = []
     bounds = chunk_bounds(starts, max(1, _DRAWN // draws) if draws else _CHUNK).tolist()
     for number, (first, last) in enumerate(pairwise(bounds if len(bounds) > 1 else [0, 0])):
         letters = slice(int(starts[first]), int(starts[last]))
-        found.append(Chunk(number, text[letters], starts[first : last + 1] - starts[first], gaps[letters]))
+        found.append(SentenceChunk(number, text[letters], starts[first : last + 1] - starts[first], gaps[letters]))
     return found
 
 
-def _lattice(nested: Nested, chunk: Chunk, longest: int) -> Lattice:
+def _lattice(nested: Nested, chunk: SentenceChunk, longest: int) -> Lattice:
     return new_lattice(int(np.diff(chunk.starts).max(initial=0)), longest, len(nested.words.discounts))
 
 
-def best_cuts(chunk: Chunk, nested: Nested, longest: int) -> tuple[np.ndarray, np.ndarray]:
+def best_cuts(chunk: SentenceChunk, nested: Nested, longest: int) -> tuple[np.ndarray, np.ndarray]:
     """The best segmentation of every sentence, uint8 (letters,), and its log probability, float64 (sentences,)."""
     cuts, logs = np.zeros(len(chunk.text), np.uint8), np.zeros(len(chunk.starts) - 1)
     _apply(nested, _lattice(nested, chunk, longest), chunk, MAX, cuts, logs)
     return cuts, logs
 
 
-def log_totals(chunk: Chunk, nested: Nested, longest: int) -> np.ndarray:
+def log_totals(chunk: SentenceChunk, nested: Nested, longest: int) -> np.ndarray:
     """The log probability of every sentence with all its segmentations, its end included: float64 (sentences,)."""
     cuts, logs = np.zeros(1, np.uint8), np.zeros(len(chunk.starts) - 1)
     _apply(nested, _lattice(nested, chunk, longest), chunk, SUM, cuts, logs)
@@ -120,7 +120,7 @@ def final_states(nested: Nested, text: np.ndarray, gaps: np.ndarray, longest: in
     """The last words of all segmentations of some letters (at least one): their numbers, int64 (states, words that the
     model looks back), the most recent last, -1 for a word that it does not know; and weights in proportion to the
     probability of all segmentations that end so, float64 (states,)."""
-    chunk = Chunk(0, np.ascontiguousarray(text, np.int32), np.array([0, len(text)]), np.ascontiguousarray(gaps))
+    chunk = SentenceChunk(0, np.ascontiguousarray(text, np.int32), np.array([0, len(text)]), np.ascontiguousarray(gaps))
     lattice, n = _lattice(nested, chunk, longest), len(text)
     _sum_beginnings(nested, lattice, chunk)
     states, weights = [], []
@@ -134,7 +134,9 @@ def final_states(nested: Nested, text: np.ndarray, gaps: np.ndarray, longest: in
     return np.array(states, np.int64)[:, 2 - back :], np.array(weights)
 
 
-def drawn_boundaries(chunk: Chunk, nested: Nested, longest: int, draws: int, seed: int, sample: int) -> np.ndarray:
+def drawn_boundaries(
+    chunk: SentenceChunk, nested: Nested, longest: int, draws: int, seed: int, sample: int
+) -> np.ndarray:
     """How often a word begins at each letter in so many segmentations drawn from the model: int64 (letters,)."""
     cuts, counts = np.zeros(len(chunk.text), np.uint8), np.zeros(len(chunk.text), np.int64)
     stream = Random(seed, "nested.draws", sample, chunk.number).array()

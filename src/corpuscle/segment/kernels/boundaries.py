@@ -169,6 +169,8 @@ def _weigh(nested, text, choice, which, n):
             if entry >= 0:
                 counts[i, _BOTH] = pool.entries[entry, col.CUSTOMERS]
     at_root, total = pool.nodes[0, col.CUSTOMERS], 0.0
+    # Bit i of ``way``: word i opens a table in its context, and so is a customer of the root. The words before it have
+    # sat down by then: j < i with the same context, or (``opened``) at the root.
     for way in range(1 << n):
         weight = 1.0
         for i in range(n):
@@ -244,7 +246,7 @@ def sweep(nested, text, first, last, heat, choice, stream):
         _set(choice, 1, 2, y, v)
         # Without contexts the word behind does not care.
         one, two = (2, 3) if bigram else (1, 2)
-        now = 1 if begins[i] == WORD else 0
+        now = 1 if begins[i] == WORD else 0  # the hypothesis that holds: its words go, the last one first
         for j in range((two if now else one) - 1, -1, -1):
             remove(pool, context_of(nested, choice.words[now, j, 1], BOUNDARY, False), choice.words[now, j, 0], stream)
         whole, split = _weigh(nested, text, choice, 0, one), _weigh(nested, text, choice, 1, two)
@@ -255,6 +257,7 @@ def sweep(nested, text, first, last, heat, choice, stream):
         else:
             _sit_down(nested, choice, 0, one, stream)
             begins[i], names[begin] = INSIDE, w
+        # Numbers were given to the words of both hypotheses; those of which no customer is left are given up.
         drop_word(nested, w)
         drop_word(nested, u)
         if u != v:

@@ -4,19 +4,25 @@ Inside a word the next letter is easy to guess, and the more so the more of the 
 may follow. So for each string of the text we take the entropy of the letter after it, less the entropy of the letter
 after the string without its last letter; the same to the left; and compare both with what is usual for strings of that
 length. The sum is the *autonomy* of the string. The first words are those with the greatest sum of autonomies, each
-counted once a letter.
+counted once a letter: a path through the lattice of all strings, from left to right (``best_cuts``),
+
+    table[t] = the largest table[t - k] + scores[t - k, k] over all k,
+
+where ``back[t]`` is that k, and the path is read from the end. That is the MAX of ``engine.dp.semirings``, a
+semi-Markov model without labels. Sarawagi and Cohen, "Semi-Markov conditional random fields for information
+extraction", 2004.
 
 Magistry and Sagot, "Unsupervized word segmentation: the case for Mandarin Chinese", 2012.
 """
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
 
-from corpuscle.compiled import kernel
-from corpuscle.engine.dp.lattices import best_cuts
+from corpuscle.compiled import kernel, part
 
 
 class _Strings(NamedTuple):
@@ -67,6 +73,31 @@ def autonomies(text: np.ndarray, stretches: np.ndarray, longest: int) -> np.ndar
         found[places, length] = autonomy[strings.at[places]]
         (after, before), strings = entropies, longer
     return found
+
+
+@part(bare=True)
+def best_cuts(scores, allowed, table, back, cuts):
+    """``cuts[t]`` := 1 where a stretch of the best way to cut a sequence of n symbols begins, for t = 0..n-1.
+
+    ``scores``: (n, longest + 1), of the stretch of each length that begins at each symbol, -inf where there is none;
+    ``allowed``: bool (n,), whether a stretch may begin inside the sequence. There must be a way. ``table`` float64 and
+    ``back`` int32 (at least n + 1,) are room. Among equals, the one whose last stretch is the longest.
+    """
+    n, longest = len(scores), scores.shape[1] - 1
+    table[0] = 0.0
+    for t in range(1, n + 1):
+        table[t] = -math.inf
+    for begin in range(n):
+        if table[begin] == -math.inf or (begin > 0 and not allowed[begin]):
+            continue
+        for k in range(1, min(longest, n - begin) + 1):
+            score = table[begin] + scores[begin, k]
+            if score > table[begin + k]:
+                table[begin + k], back[begin + k] = score, k
+    t = n
+    while t > 0:
+        t -= back[t]
+        cuts[t] = 1
 
 
 @kernel

@@ -1,20 +1,42 @@
 """Blocked Gibbs sampling of a nested model: a sentence goes, is cut anew with all its words at once, and comes back.
 
+A sentence is drawn as if none of its words could change the probability of another; where words repeat within it, that
+is not true. ``sweep_exactly`` corrects for this by a Metropolis-Hastings step: the drawn words are a proposal. With p
+the probability of the words as they come one after the other (or, of the old words, as they went), and q their
+probability while the sentence was out, the new words are accepted with probability
+min(1, (p_new / q_new) / (p_old / q_old)). If they are not, everything is undone (see ``transactions``).
+
 Mochihashi, Yamada and Ueda, "Bayesian unsupervised word segmentation with nested Pitman-Yor language modeling", 2009,
 section 4.1.
+Hastings, "Monte Carlo sampling methods using Markov chains and their applications", 1970; Johnson, Griffiths and
+Goldwater, "Bayesian inference for PCFGs via Markov chain Monte Carlo", 2007, correct a sampler of whole sentences in
+this way.
 """
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
 
 from corpuscle.compiled import kernel, part
 from corpuscle.engine.dp.semirings import SUM
-from corpuscle.segment.kernels.lattice import fill
-from corpuscle.segment.kernels.model import BOUNDARY, add_word, base_probability, find_at, has_room, intern, remove_word
+from corpuscle.random import uniform
+from corpuscle.segment.kernels.lattice import after, fill
+from corpuscle.segment.kernels.model import (
+    BOUNDARY,
+    add_word,
+    base_probability,
+    find_numbers,
+    has_room,
+    intern,
+    remove_word,
+    word_at,
+    word_ends,
+)
 from corpuscle.segment.kernels.paths import draw, forward
+from corpuscle.segment.kernels.transactions import add_noted, put_back_words, remove_noted, take_back_words
 
 
 class Sentences(NamedTuple):
@@ -37,26 +59,6 @@ class Sentences(NamedTuple):
 
 
 @part(bare=True)
-def word_ends(cuts, first, n, ends):
-    """``ends`` := where the words of a sentence end, counted from its beginning; returns how many."""
-    count = 0
-    for i in range(1, n + 1):
-        if i == n or cuts[first + i] != 0:
-            ends[count] = i
-            count += 1
-    return count
-
-
-@part(bare=True)
-def find_numbers(nested, first, ends, count, numbers):
-    """``numbers`` := those of the words of a sentence."""
-    begin = 0
-    for i in range(count):
-        numbers[i] = find_at(nested, np.int64(first + begin), np.int64(ends[i] - begin))
-        begin = ends[i]
-
-
-@part(bare=True)
 def add_sentence(nested, first, n, cuts, ends, stream):
     """The words of a sentence come, one after the other, and at last its end."""
     count = word_ends(cuts, first, n, ends)
@@ -66,12 +68,6 @@ def add_sentence(nested, first, n, cuts, ends, stream):
         add_word(nested, word, before, earlier, base_probability(nested, word), stream)
         before, earlier, begin = word, before, np.int64(ends[i])
     add_word(nested, np.int64(BOUNDARY), before, earlier, base_probability(nested, np.int64(BOUNDARY)), stream)
-
-
-@part(bare=True)
-def word_at(numbers, i, count):
-    """The i-th word of a sentence; before and behind it stands ``$``."""
-    return np.int64(numbers[i]) if 0 <= i < count else np.int64(BOUNDARY)
 
 
 @part(bare=True)
@@ -112,5 +108,73 @@ def sweep(nested, lattice, sentences, order, at, last, stream):
             continue
         if not has_room(nested, n):
             return i
+        resample(nested, lattice, sentences, sentence, first, n, stream)
+    return last
+
+
+# ---- made exact
+
+
+@part(bare=True)
+def _log_proposal(words, lattice, n, cuts, first, ends):
+    """The log of the weight with which ``draw`` draws a segmentation."""
+    count = word_ends(cuts, first, n, ends)
+    total = 0.0
+    for i in range(count + 1):
+        t = np.int64(ends[i - 1]) if i > 0 else np.int64(0)
+        k = t - (np.int64(ends[i - 2]) if i > 1 else np.int64(0))
+        j = np.int64(0)
+        if i > 1:
+            j = np.int64(ends[i - 2]) - (np.int64(ends[i - 3]) if i > 2 else np.int64(0))
+        if i < count:
+            end = np.int64(ends[i])
+            word, unigram = np.int64(lattice.word[end, end - t]), lattice.unigram[end, end - t]
+        else:
+            word, unigram = np.int64(BOUNDARY), lattice.unigram[0, 0]
+        total += math.log(after(words, lattice, t, k, j, word, unigram))
+    return total
+
+
+@part(bare=True)
+def _propose(nested, lattice, sentences, first, n, old_cuts, notes, stream):
+    """One Metropolis-Hastings step; returns the log of the total of all segmentations."""
+    cuts, ends, numbers = sentences.cuts, sentences.ends, sentences.numbers
+    notes[0] = 0
+    old = remove_noted(nested, first, n, cuts, ends, numbers, stream, notes)
+    fill(nested, lattice, nested.text, first, n, sentences.gaps)
+    total = forward(nested.words, lattice, n, np.int64(SUM))
+    # Both proposals are weighed while the sentence is out, with one lattice.
+    old -= _log_proposal(nested.words, lattice, n, cuts, first, ends)
+    for i in range(n):
+        old_cuts[i] = cuts[first + i]
+    draw(nested.words, lattice, n, cuts, first, stream)
+    proposed = _log_proposal(nested.words, lattice, n, cuts, first, ends)
+    new = add_noted(nested, first, n, cuts, ends, stream, notes) - proposed
+    if math.log(1.0 - uniform(stream)) >= new - old:
+        take_back_words(nested, first, n, cuts, ends, numbers, notes)
+        for i in range(n):
+            cuts[first + i] = old_cuts[i]
+        put_back_words(nested, first, n, cuts, ends, notes)
+    return total
+
+
+@kernel(bare=True)
+def sweep_exactly(nested, lattice, sentences, order, at, last, old_cuts, notes, stream):
+    """Sample the segmentations of the sentences ``order[at:last]``, each by a Metropolis-Hastings step if it is in the
+    model; returns where there was no more room, or ``last``.
+
+    ``sentences.sums[0]`` += the log probabilities of the sentences that are not fixed; ``old_cuts``: uint8, room for a
+    sentence; ``notes``: see ``transactions.new_notes``.
+    """
+    for i in range(at, last):
+        sentence = order[i]
+        first, n = sentences.starts[sentence], sentences.starts[sentence + 1] - sentences.starts[sentence]
+        if n == 0:
+            continue
+        if not has_room(nested, 2 * n):
+            return i
+        if sentences.seated[sentence] and not sentences.fixed[sentence]:
+            sentences.sums[0] += _propose(nested, lattice, sentences, first, n, old_cuts, notes, stream)
+            continue
         resample(nested, lattice, sentences, sentence, first, n, stream)
     return last

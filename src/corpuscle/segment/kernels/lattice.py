@@ -83,13 +83,16 @@ def _spell(nested, lattice, text, first, n, gaps):
     for t in range(n + 1):
         letter = np.int64(text[first + t]) if t < n else np.int64(model.END)
         most = min(t - begin, longest)
+        # ``here`` and ``end``: the probabilities of the letter and of END with the k letters before them as context;
+        # ``total`` and ``end_total``: summed over the contexts at which a customer may have stopped so far, ``reach``:
+        # the probability that it has not.
         node, here, end = np.int64(0), base, base
         entry, end_entry = np.int64(0), np.int64(0)
         total, end_total, reach = 0.0, 0.0, 1.0
         k = 0
         while True:
             passed = passed_on(pool, node)
-            if entry >= 0:
+            if entry >= 0:  # what a shorter context has not seen, a longer one has not, either
                 entry = find_entry(pool, node, letter)
             here = own_share(pool, node, entry) + passed * here
             if end_entry >= 0:
@@ -121,11 +124,12 @@ def _spell(nested, lattice, text, first, n, gaps):
             if below < 0 or k > most:
                 break
             node = below
+        # No deeper context exists: with more letters before it the probability stays what it is.
         for rest in range(k, most + 1):
             lattice.inner[t, rest] = total + reach * here
             lattice.last[t, rest] = end_total + reach * end
         if t < n and gaps[first + t] == FORCED:
-            begin = t
+            begin = t  # no word reaches back over a forced boundary
 
 
 @part(bare=True)
@@ -151,7 +155,7 @@ def fill(nested, lattice, text, first, n, gaps):
             letter = text[first + t - 1]
             hash = hash_step(hash, letter)
             mask |= nested.masks[letter]
-            spelled *= lattice.inner[t - 1, k - 1]
+            spelled *= lattice.inner[t - 1, k - 1]  # of the k letters so far, before the end of the word
             if t == n or gaps[first + t] != FORBIDDEN:
                 word = find_word(nested, text, first + begin, k, hash)
                 node, own = np.int64(NONE), 0.0

@@ -28,7 +28,9 @@ from corpuscle.random import Random, below, gamma, uniform
 from corpuscle.segment.kernels.model import BEGIN, BOUNDARY, END, LENGTH, LETTER_BASE, START, Nested
 
 _POOLED = 0.01
+"""The share of the law of all types together in that of each."""
 _TRIES = 64
+"""How often a letter is drawn until it is not END."""
 _FIRST = 3
 """The first ordinary letter."""
 
@@ -74,6 +76,7 @@ def _draw_letter(model, path, count, most, letters, stream):
     n = 0
     while n < count - 1 and (n == most or uniform(stream) >= model.stop[path[n]]):
         n += 1
+    # From the context where the letter stops down to shorter ones, as often as the restaurants pass it on.
     while n >= 0:
         node = path[n]
         left = uniform(stream) - model.passed_on[node]
@@ -101,7 +104,7 @@ def _survive(model, masks, kinds, base, deepest, paths, law, spelling, path, str
             end = _end_probability(model, path, count, most, base)
             if k > 0:
                 law[kinds[mask], k] += alive * end / paths
-            alive *= 1.0 - end
+            alive *= 1.0 - end  # the path goes on with a letter that is not END
             letter = np.int64(END)
             tries = 0
             while letter == END and tries < _TRIES:

@@ -350,7 +350,7 @@ def context_of(nested, before, earlier, make):
     """The node of the words after ``before``, which comes after ``earlier`` (a model looks at as many as its order
     allows); where it does not exist, a new one (``make``) or the deepest that does."""
     words, node = nested.words, np.int64(0)
-    for back in range(1, len(words.discounts)):
+    for back in range(1, len(words.discounts)):  # most recent first: a longer context is a child of a shorter one
         symbol = before if back == 1 else earlier
         child = make_child(words, node, symbol) if make else find_child(words, node, symbol)
         if child < 0:
@@ -372,3 +372,32 @@ def remove_word(nested, word, before, earlier, stream):
     if remove(nested.words, context_of(nested, before, earlier, False), word, stream) and word != BOUNDARY:
         _remove_spelling(nested, word, stream)
         drop_word(nested, word)
+
+
+# ---- the words of a sentence
+
+
+@part(bare=True)
+def word_ends(cuts, first, n, ends):
+    """``ends`` := where the words of a sentence end, counted from its beginning; returns how many."""
+    count = 0
+    for i in range(1, n + 1):
+        if i == n or cuts[first + i] != 0:
+            ends[count] = i
+            count += 1
+    return count
+
+
+@part(bare=True)
+def find_numbers(nested, first, ends, count, numbers):
+    """``numbers`` := those of the words of a sentence."""
+    begin = 0
+    for i in range(count):
+        numbers[i] = find_at(nested, np.int64(first + begin), np.int64(ends[i] - begin))
+        begin = ends[i]
+
+
+@part(bare=True)
+def word_at(numbers, i, count):
+    """The i-th word of a sentence; before and behind it stands ``$``."""
+    return np.int64(numbers[i]) if 0 <= i < count else np.int64(BOUNDARY)

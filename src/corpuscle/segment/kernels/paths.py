@@ -6,7 +6,7 @@ written of those behind it are multiplied; ``forward`` returns the logarithm of 
 
 ``words`` is the pool of the words; whether a model is a bigram or a trigram model shows in the shape of ``total``.
 
-This is the lattice of ``engine.dp.lattices`` with a weight for every two (or three) words that follow each other. The
+This is the lattice of ``branching.best_cuts`` with a weight for every two (or three) words that follow each other. The
 weights come from restaurants, and only those of words that have been seen together are looked up; to look up all, as a
 program over given weights must, takes 1.3 (1.9) times as long. The semiring (``engine.dp.semirings``, both with
 products of weights) is an argument here: the look-ups take the time, and a kernel for each semiring is no faster (-4 to
@@ -32,6 +32,7 @@ from corpuscle.segment.kernels.lattice import after, last_lengths
 from corpuscle.segment.kernels.model import BOUNDARY
 
 _SMALL = 1e-60
+"""Beginnings whose total is below this are scaled up: far above the least number that a float64 holds."""
 
 
 @part(bare=True)
@@ -39,6 +40,7 @@ def _rescale(lattice, t, n):
     """Multiply column t and what has been written of the columns behind it, if all of it is small; the log of the
     factor."""
     longest, states = lattice.word.shape[1] - 1, lattice.total.shape[2]
+    # Behind t only words that begin before t have been written: those that are longer than s - t.
     largest = 0.0
     for s in range(t, min(n, t + longest) + 1):
         for k in range(s - t + (s > t), min(s, longest) + 1):
@@ -79,6 +81,7 @@ def _gather_bigram(lattice, t, semiring):
 def _next_bigram(words, lattice, t, count, mass, pointer, word, unigram, semiring):
     """The total (or the best) of all beginnings that end at t, with one more word; and the length of the word before
     it in the best."""
+    # What all contexts pass on needs one product; only contexts that have seen the word add a term of their own.
     value = unigram * mass
     if word >= 0:
         for c in range(count):
@@ -277,7 +280,7 @@ def trace(lattice, n, cuts, first):
     if trigram:
         k, before = k // (longest + 1), k % (longest + 1)
     while True:
-        k = min(max(k, np.int64(1)), np.int64(t))
+        k = min(max(k, np.int64(1)), np.int64(t))  # whatever a damaged model says, the walk ends at letter 0
         cuts[first + t - k] = 1
         if t == k:
             return

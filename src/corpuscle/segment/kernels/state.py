@@ -30,16 +30,18 @@ from corpuscle.engine.restaurants.pool import (
     new_pool,
 )
 from corpuscle.segment.kernels import model
-from corpuscle.segment.kernels.gibbs import find_numbers, word_at, word_ends
 from corpuscle.segment.kernels.lengths import root_tables, word_types
 from corpuscle.segment.kernels.model import (
     BOUNDARY,
     Nested,
     base_probability,
     find_at,
+    find_numbers,
     hash_stretch,
     indexed_words,
     spell_word,
+    word_at,
+    word_ends,
 )
 
 _OWN = {"rows": model.WORDS, "hashes": model.WORDS, "records": model.RECORDS, "orders": model.RECORDS}

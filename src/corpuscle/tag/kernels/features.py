@@ -1,4 +1,5 @@
-"""What a word and its neighbours say about its tag: features as places in a table of weights.
+"""What a word and its neighbours say about its tag: features as places in a table of weights; and hashes of the
+beginnings and endings of words, which are among them.
 
 A feature is a template with values: (the ending of three letters, the form of the next word), say. It is never stored:
 its hash is where its weights begin in a table of 2^bits. A label (a combination of UPOS, XPOS and FEATS) has parts: its
@@ -7,9 +8,15 @@ of the feature, so that the weights of all parts lie together in memory, while o
 part in collisions. The score of a label is the sum over features and parts: rare labels learn from the parts that they
 share with others.
 
+The beginning of k letters has the FNV-1a hash of its bytes in their order, the ending that of its bytes in the opposite
+order, so one pass from each side gives those of all lengths. Letters are told apart by UTF-8: a byte of the form
+10xxxxxx goes on with a letter.
+
 Ratnaparkhi, "A maximum entropy model for part-of-speech tagging", 1996, table 1 (templates); Mueller, Schmid and
 Schuetze, "Efficient higher-order CRFs for morphological tagging", 2013, section 3.3 (parts of labels); Weinberger,
-Dasgupta, Langford, Smola and Attenberg, "Feature hashing for large scale multitask learning", 2009.
+Dasgupta, Langford, Smola and Attenberg, "Feature hashing for large scale multitask learning", 2009; Fowler, Noll, Vo
+and Eastlake, "The FNV non-cryptographic hash algorithm", 2012; Brants, "TnT: a statistical part-of-speech tagger",
+2000, section 2.3 (endings of unknown words).
 """
 
 from __future__ import annotations
@@ -18,9 +25,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from corpuscle.compiled import part
+from corpuscle.compiled import kernel, part
+from corpuscle.random import mix
 
-__all__ = ["Labels", "Words", "local_features", "score_of", "step_places"]
+__all__ = ["Labels", "Words", "hash_affixes", "local_features", "score_of", "step_places"]
+
 
 _FIRST, _SECOND, _THIRD, _TEMPLATE, _SPREAD = (np.uint64(odd) for odd in (
     0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9, 0x8EBC6AF09C88C6E3, 0xBF58476D1CE4E5B9
@@ -119,3 +128,32 @@ def step_places(words, i, before, previous, labels, shift, places):
     places[2] = _place(whole + word * _FIRST + first + np.uint64(2) * _TEMPLATE, shift)
     places[3] = _place(b + p + first + np.uint64(3) * _TEMPLATE, shift)
     places[4] = _place(b + whole + first + np.uint64(4) * _TEMPLATE, shift)
+
+# ---- beginnings and endings
+
+
+_PRIME, _BASIS = np.uint64(0x100000001B3), np.uint64(0xCBF29CE484222325)
+
+
+@kernel
+def hash_affixes(text, offsets, endings, beginnings):
+    """``endings`` uint64 (n, k) and ``beginnings`` uint64 (n, m) := hashes of the affixes of 1, 2, ... letters, 0 where
+    a word has no more letters than that; ``text`` uint8, ``offsets`` int64 (n + 1,)."""
+    endings[:], beginnings[:] = 0, 0
+    for i in range(len(endings)):
+        h, letters = _BASIS, 0
+        for j in range(offsets[i + 1] - 1, offsets[i], -1):
+            h = (h ^ np.uint64(text[j])) * _PRIME
+            if (text[j] & 0xC0) != 0x80:
+                endings[i, letters] = mix(h)
+                letters += 1
+                if letters == endings.shape[1]:
+                    break
+        h, letters = _BASIS, 0
+        for j in range(offsets[i], offsets[i + 1] - 1):
+            h = (h ^ np.uint64(text[j])) * _PRIME
+            if (text[j + 1] & 0xC0) != 0x80:
+                beginnings[i, letters] = mix(h + _PRIME)
+                letters += 1
+                if letters == beginnings.shape[1]:
+                    break

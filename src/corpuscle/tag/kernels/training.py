@@ -76,7 +76,6 @@ def _learn_words(words, first, last, gold, labels, learning, room):
 
 @part
 def _learn_steps(words, first, last, gold, labels, learning, room):
-    """Move the weights of steps."""
     for i in range(first, last):
         j = i - first
         n_before, n_previous = room.counts[j - 2] if j > 1 else 1, room.counts[j - 1] if j > 0 else 1

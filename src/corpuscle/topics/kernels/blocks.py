@@ -3,7 +3,7 @@
 Customers of a restaurant are the tables of its children (and words), so a table of n-grams "h w" stands for a set of
 words: those at the child tables that sit at it, and so on down. Which child tables these are is not recorded; given the
 sizes all ways are equally likely, so they are drawn when the table moves. The block leaves its topic, every topic is
-weighed as its new home (``weights``), and the same tables are set up there. Single words seldom
+weighed as its new home (``block_weights``), and the same tables are set up there. Single words seldom
 leave a topic that holds their whole phrase; a block can.
 
 Noji, Mochihashi and Miyao, "Improvements to the Bayesian topic n-gram models", 2013, section 4.2, algorithm 1 (the
@@ -18,8 +18,9 @@ from corpuscle.compiled import kernel, part
 from corpuscle.engine.restaurants import columns as col
 from corpuscle.engine.restaurants.hierarchy import place_table, take_table
 from corpuscle.random import below, categorical, uniform
-from corpuscle.topics.kernels import seats as at
-from corpuscle.topics.kernels.seats import (
+from corpuscle.topics.kernels import seating as at
+from corpuscle.topics.kernels.block_weights import N_TABLES, N_WORDS, TABLE_ENTRY, TABLE_ROW, TABLE_SIZE, weigh
+from corpuscle.topics.kernels.seating import (
     DOUBLY,
     SWITCHING,
     add_switch,
@@ -36,8 +37,7 @@ from corpuscle.topics.kernels.seats import (
     settle,
     sit,
 )
-from corpuscle.topics.kernels.weights import N_TABLES, N_WORDS, TABLE_ENTRY, TABLE_ROW, TABLE_SIZE, weigh
-from corpuscle.topics.kernels.words import has_room
+from corpuscle.topics.kernels.token_sampler import has_room
 
 
 @part(inline=True)
@@ -65,11 +65,11 @@ def _collect(seats, block, entry, table_of, stream):
     block.tables[0, TABLE_SIZE] = take_table(pool, table_of, stream)
     numbers[N_TABLES], numbers[N_WORDS] = 1, 0
     place = 0
-    while place < numbers[N_TABLES]:
+    while place < numbers[N_TABLES]:  # breadth first: tables that are found are looked into in their turn
         of = np.int64(block.tables[place, TABLE_ENTRY])
         n = _gather(seats, block, of)
         for j in range(block.tables[place, TABLE_SIZE]):
-            pick = j + below(stream, n - j)
+            pick = j + below(stream, n - j)  # without replacement: the first left over takes the place
             drawn = np.int64(block.objects[pick])
             block.objects[pick] = block.objects[j]
             if drawn >= 0:

@@ -13,8 +13,8 @@ from corpuscle.compiled import kernel
 from corpuscle.engine.restaurants import columns as col
 from corpuscle.engine.restaurants.columns import FREE, NONE
 from corpuscle.engine.restaurants.seating import verify_sizes
-from corpuscle.topics.kernels import seats as at
-from corpuscle.topics.kernels.seats import DOUBLY, SWITCHING, Seats
+from corpuscle.topics.kernels import seating as at
+from corpuscle.topics.kernels.seating import DOUBLY, SWITCHING, Seats
 from corpuscle.topics.kernels.state import empty_shares, refresh, restaurants
 
 

@@ -90,7 +90,7 @@ def _choose(belief, r, topical, whole, cumulative, stream):
     point = uniform(stream) * whole
     if point >= topical:
         return np.int64(_FUNCTION)
-    point *= cumulative[-1] / topical
+    point *= cumulative[-1] / topical  # from the scale of probabilities to that of the sums
     low, high = 0, len(cumulative) - 1
     while low < high:
         middle = (low + high) >> 1
@@ -127,6 +127,7 @@ def _resample(belief, read, stream):
             reached += belief.weights[r] * particles
             r += 1
         offspring[r] += 1
+    # A particle without offspring becomes a copy of one that has more than one; all others stay where they are.
     source = 0
     for target in range(particles):
         if offspring[target] > 0:

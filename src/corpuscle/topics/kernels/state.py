@@ -13,9 +13,9 @@ from corpuscle.engine.restaurants import columns as col
 from corpuscle.engine.restaurants.columns import NONE
 from corpuscle.engine.restaurants.pool import Restaurants, free_items, longer, new_pool
 from corpuscle.engine.restaurants.seating import log_seating, sample_parameters
-from corpuscle.topics.kernels import seats as at
+from corpuscle.topics.kernels import seating as at
 from corpuscle.topics.kernels.grams import Grams
-from corpuscle.topics.kernels.seats import ALL_ALPHA, BASE, DOUBLY, SEPARATE, Buffers, Seats, UnindexedPool, note
+from corpuscle.topics.kernels.seating import ALL_ALPHA, BASE, DOUBLY, SEPARATE, Buffers, Seats, UnindexedPool, note
 
 _CHUNK = 1 << 17
 

@@ -129,6 +129,7 @@ class Derivations(NamedTuple):
 @part(bare=True)
 def _packed(state, g, window, e, limit):
     """A state of the language model and a coverage as one number; bit b of ``window``: word g + 1 + b is covered."""
+    # state + 1 from bit 32 on, g in bits 13-31, the window in 5-12, e - g in 0-4, not negative thanks to the limit
     return ((state + 1) << 32) | (g << 13) | (window << 5) | (e - g + limit)
 
 
@@ -148,7 +149,7 @@ def _covered(g, window, p):
 @part(bare=True)
 def _after(g, window, p, end):
     """g and window when the words p..end-1 have been covered, too."""
-    if p > g:
+    if p > g:  # g is still open
         for x in range(p, end):
             window |= 1 << (x - g - 1)
         return g, window
@@ -250,7 +251,7 @@ def _read(problem, option, state, score, reach):
 def _extend(problem, work, copies, n, h, p, k):
     """Offer the hypothesis h with every option of the k + 1 words from p on; returns whether there was room."""
     limits, stacks = problem.limits, work.stacks
-    bounded = limits.language >= 0.0
+    bounded = limits.language >= 0.0  # else reading on may raise a score, and nothing can be given up early
     node, count = work.nodes[p, k], np.int64(0)
     if node >= 0:
         count = problem.options.first_option[node + 1] - problem.options.first_option[node]

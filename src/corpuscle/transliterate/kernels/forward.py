@@ -135,7 +135,7 @@ def _rank(options, models, source, limits, work):
                 score = options.scores[option] + limits.phrase
                 if judged:
                     score += limits.context * _suits(options, models, option, p, len(source), work.places)
-                at = option - begin
+                at = option - begin  # insertion: a node has a few dozen options at most
                 while at > 0 and work.values[p, k, at - 1] < score:
                     work.values[p, k, at], work.ranked[p, k, at] = work.values[p, k, at - 1], work.ranked[p, k, at - 1]
                     at -= 1
@@ -144,7 +144,7 @@ def _rank(options, models, source, limits, work):
 
 @part(bare=True)
 def _both(state, joint):
-    """Two model states as one number; ``_first`` and ``_second`` take it apart."""
+    """Two model states, each from -1 on, as one number; ``_first`` and ``_second`` take it apart."""
     return ((state + 1) << 32) | (joint + 1)
 
 
@@ -162,7 +162,7 @@ def _second(both):
 def _read(models, options, option, both, score, limits, reach):
     """Read an option: the states after it, and its score. Stops when the score has fallen below ``reach``."""
     state, joint = _first(both), _second(both)
-    if option < 0:
+    if option < 0:  # no option of the table: -1 drops a symbol, below -1 it is copied as symbol -1 - option
         if option < -1:
             state, logp = step(models.language, state, np.int32(-1 - option))
             score += limits.language * logp
@@ -212,7 +212,7 @@ def forward(options, models, source, copies, limits, work):
                 count = options.first_option[node + 1] - options.first_option[node]
             unknown = count == 0
             if unknown:
-                if k > 0:
+                if k > 0:  # what the table does not cover is copied or dropped symbol by symbol
                     continue
                 count = np.int64(1)
             for h in range(stacks.first[p], stacks.first[p + 1]):
@@ -220,7 +220,7 @@ def forward(options, models, source, copies, limits, work):
                     option = np.int64(-1 - copies[p]) if unknown else work.ranked[p, k, o]
                     score = stacks.scores[h] + (limits.unknown + limits.phrase if unknown else work.values[p, k, o])
                     if score < floor(stacks) and bounded:
-                        break
+                        break  # options are ranked: none of the others can do better
                     reach = floor(stacks) if bounded else -np.inf
                     state, score = _read(models, options, option, stacks.states[h], score, limits, reach)
                     if not score >= floor(stacks):

@@ -3,20 +3,37 @@
 A piece is a few source symbols with a few target symbols, see ``SHAPES`` (Jiampojamarn, Kondrak and Sherif, "Applying
 many-to-many alignments and hidden Markov models to letter-to-phoneme conversion", 2007, section 3). The probability of
 a pair is the sum over all ways to cut it of the product of its pieces' probabilities: one distribution over all pieces,
-so both directions are learned at once and nothing can cross. Every way to cut is a path in a grid of (source, target)
-positions, see ``engine.dp.grids``.
+so both directions are learned at once and nothing can cross.
+
+All ways to cut two sequences of n and m symbols are paths in a grid with the cells (i, j), i = 0..n, j = 0..m: so much
+of both has been read. A piece of shape (a, b) takes a symbols of the first and b of the second sequence, and is an edge
+from (i - a, j - b) to (i, j). A path from (0, 0) to (n, m) is a way to cut both; its weight is the product of the
+weights of its pieces,
+
+    table[i, j] = plus over the shapes (a, b) of table[i - a, j - b] weights[piece of this shape that ends in (i, j)].
+
+Row by row, every cell comes after those that it needs. ``expectations`` is the same sweep reversed: what reaches a cell
+from the end is handed back along its edges, and with the forward table says how often each piece is expected.
+``best_path`` reads the best way to cut from the finished table of the best: the last edge is one whose score equals
+that of the cell. Sums are not scaled: names and words have a few dozen symbols. A pair whose sum underflows has no
+weight. In these kernels
+
+- ``units``: int32 (cells, shapes), the piece of each shape that ends in a cell, -1 where it does not fit; cell (i, j)
+  has number ``i width + j``, with a width of m + 1;
+- ``shapes``: int64 (shapes, 2), never (0, 0); ``weights``: float64 (n_pieces,), for the best path their logarithms.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from corpuscle.compiled import frozen, kernel, part
-from corpuscle.engine.dp import grids
+from corpuscle.engine.dp.semirings import MAX, SUM
 from corpuscle.engine.phrases.extraction import intern, sorted_links
 from corpuscle.scale import chunks_of
 
@@ -25,6 +42,80 @@ SHAPES = frozen(np.array([(1, 1), (1, 2), (2, 1), (1, 3), (1, 0), (0, 1)]), np.i
 linked to its left neighbour's source afterwards."""
 
 _CELLS_A_CALL = 1 << 20
+
+
+def _sweep(semiring: int) -> Any:
+    """The kernel that fills the table of a grid."""
+
+    @part(bare=True)
+    def sweep(units, shapes, width, weights, table):
+        """Fill ``table`` (cells,); returns that of the last cell: the sum over all paths, or the score of the best."""
+        table[0] = 1.0 if semiring == SUM else 0.0
+        for cell in range(1, len(units)):
+            value = 0.0 if semiring == SUM else -math.inf
+            for shape in range(len(shapes)):
+                unit = units[cell, shape]
+                if unit >= 0:
+                    before = table[cell - shapes[shape, 0] * width - shapes[shape, 1]]
+                    if semiring == SUM:
+                        value += before * weights[unit]
+                    elif before + weights[unit] > value:
+                        value = before + weights[unit]
+            table[cell] = value
+        return table[len(units) - 1]
+
+    return sweep
+
+
+sum_grid, best_grid = _sweep(SUM), _sweep(MAX)
+
+
+@part(bare=True)
+def expectations(units, shapes, width, weights, forward, backward, counts):
+    """Add how often each piece is expected to ``counts`` (n_pieces,); returns the logarithm of the sum over all paths,
+    -inf if none has any weight. ``forward``, ``backward``: (cells,), room."""
+    cells = len(units)
+    total = sum_grid(units, shapes, width, weights, forward)
+    if not total > 0.0:
+        return -math.inf
+    for cell in range(cells):
+        backward[cell] = 0.0
+    backward[cells - 1] = 1.0 / total
+    for cell in range(cells - 1, 0, -1):
+        if backward[cell] == 0.0:
+            continue
+        for shape in range(len(shapes)):
+            unit = units[cell, shape]
+            if unit >= 0:
+                before = cell - shapes[shape, 0] * width - shapes[shape, 1]
+                flow = weights[unit] * backward[cell]
+                backward[before] += flow
+                counts[unit] += forward[before] * flow
+    return math.log(total)
+
+
+@part(bare=True)
+def best_path(units, shapes, width, weights, table, path):
+    """``path`` int64 (2, at least n + m) := the cells in which the pieces of the best way to cut end, and their shapes,
+    the last one first; returns how many, 0 if there is no way.
+
+    ``weights`` are logarithms; ``table``: (cells,), room. Among equals, the shape that comes first.
+    """
+    if best_grid(units, shapes, width, weights, table) == -math.inf:
+        return 0
+    length, cell = 0, len(units) - 1
+    while cell > 0:
+        for shape in range(len(shapes)):
+            unit = units[cell, shape]
+            before = cell - shapes[shape, 0] * width - shapes[shape, 1]
+            if unit >= 0 and table[before] + weights[unit] == table[cell]:
+                path[0, length], path[1, length] = cell, shape
+                length += 1
+                cell = before
+                break
+        else:
+            return 0  # a weight is not a number
+    return length
 
 
 class Grid(NamedTuple):
@@ -94,7 +185,7 @@ def _expectation(grid, shapes, probability, first, last, counts):
     for pair in range(first, last):
         pieces = grid.pieces[grid.starts[pair] : grid.starts[pair + 1]]
         width = grid.target_lengths[pair] + 1
-        log_sum = grids.expectations(pieces, shapes, width, probability, table[0], table[1], counts)
+        log_sum = expectations(pieces, shapes, width, probability, table[0], table[1], counts)
         if log_sum > -np.inf:
             likelihood += log_sum
     return likelihood
@@ -108,7 +199,7 @@ def _best(grid, shapes, log_probability, first, last, out, out_starts):
     for pair in range(first, last):
         pieces = grid.pieces[grid.starts[pair] : grid.starts[pair + 1]]
         width, at = grid.target_lengths[pair] + 1, out_starts[pair]
-        for step in range(grids.best_path(pieces, shapes, width, log_probability, table, path)):
+        for step in range(best_path(pieces, shapes, width, log_probability, table, path)):
             i, j = path[0, step] // width, path[0, step] % width
             a, b = shapes[path[1, step], 0], shapes[path[1, step], 1]
             for x in range(a):

@@ -76,7 +76,7 @@ def _best(options, models, limits, names, work, out):
         best, top = best_end(work.stacks, work.endings, n)
         if n > 0 and best >= 0:
             begin, last = at, best
-            while last > 0:
+            while last > 0:  # once along the back pointers to count the phrases, once to write them from the end
                 at += 1
                 last = work.stacks.back[last]
             last, q = best, n
@@ -141,6 +141,7 @@ def decode(names: Names, problem: Problem) -> Derivations:
     else:
         room, name = _EDGES, 0
         while name < count:
+            # The kernel stops where a lattice has no room, and goes on there with four times as much.
             work = buffers(options, models, limits, longest, room)
             name = _several(options, models, limits, names, name, work, out)
             room *= 4

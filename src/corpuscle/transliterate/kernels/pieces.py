@@ -17,13 +17,15 @@ from corpuscle.engine.phrases.extraction import Linked, Occurrences, sorted_link
 
 @kernel
 def _uncross(linked, weights, keep):
+    """The chain of links that rise on both sides, by a program over pairs of links: best[b] is that of the best chain
+    that ends in link b. Links are sorted by source, so only targets are compared."""
     links, starts = linked.links, linked.starts
     for pair in range(len(starts) - 1):
         begin, n = starts[pair], starts[pair + 1] - starts[pair]
         total = 0.0
         for b in range(n):
             total += weights[begin + b]
-        scale = 0.5 / total if total > 0.0 else 0.0
+        scale = 0.5 / total if total > 0.0 else 0.0  # all weights together count less than one more link
         best, back = np.empty(n), np.empty(n, np.int64)
         top = -1
         for b in range(n):
@@ -76,7 +78,7 @@ def _attach_targets(linked, out, out_starts):
                 i = low[first]
             else:
                 i = high[j - 1]
-                high[j] = i
+                high[j] = i  # so that a run of unlinked symbols goes to the same source
             out[at, 0], out[at, 1] = i, j
             at += 1
         out_starts[pair + 1] = at
@@ -111,6 +113,7 @@ def _cut(to_target, to_source, source, target, out, at):
             i2, j2 = i, j + 1
         else:
             i2, j2 = i + 1, j + 1
+            # A piece is closed when no symbol inside is linked to one outside: each end pushes the other on.
             k, other = i, j
             while k < i2 or other < j2:
                 if k < i2:
@@ -146,7 +149,7 @@ def _phrase_blocks(rows, out, out_starts):
         to_target, to_source = np.full(rows.source_length[row], -1), np.full(rows.target_length[row], -1)
         for i in range(len(to_target)):
             for j in range(len(to_source)):
-                if rows.links[row] >> np.uint64(8 * i + j) & np.uint64(1):
+                if rows.links[row] >> np.uint64(8 * i + j) & np.uint64(1):  # 8 rows of 8 bits
                     to_target[i], to_source[j] = max(to_target[i], j), max(to_source[j], i)
         at = _cut(to_target, to_source, rows.source[row], rows.target[row], out, at)
         out_starts[row + 1] = at

@@ -120,7 +120,7 @@ def _nearby(source, place, radius, features, k):
         for end in range(begin, min(n, begin + radius) + 1):
             symbol = 1 if end < 0 else 2 if end == n else source[end] + 3
             key = mix(key + np.uint64(symbol))
-            if end >= place - 1:
+            if end >= place - 1:  # the hash of a stretch goes on from that of the shorter one
                 features[k] = key
                 k += 1
     return k
@@ -197,7 +197,7 @@ def _learn(windows, squares, source, source_starts, pieces, piece_starts, order,
                 if room.rivals[r] == right:
                     known = True
                     total += room.scores[r]
-            if not known:
+            if not known:  # the right piece is not among the most frequent: nothing can be learned here
                 total += FLOOR
                 continue
             for r in range(n):

@@ -169,7 +169,7 @@ def filled_window(near: Neighbours, places: np.ndarray, slots: int) -> Window:
 
 
 def empty_log(words: int, slots: int) -> Log:
-    """Nothing is merged yet."""
+    """The record of mergers before the first one."""
     return Log(
         np.zeros((max(words - 1, 0), 2), np.int32),
         np.zeros(max(words - 1, 0)),

@@ -101,6 +101,7 @@ def lay_out(tokens, sentence_starts, edges, margin, text, places):
 def sort_by(text, places, offset, types):
     """The places in the order of the symbols at ``offset`` from them, int64 (n,), and where each symbol's begin,
     int64 (types + 1,)."""
+    # A counting sort: linear, and places of one symbol stay in the order of the text.
     starts = np.zeros(types + 1, np.int64)
     for place in places:
         starts[text[place + offset] + 1] += 1
@@ -120,6 +121,7 @@ def _emit(room, place, factor):
     """Write the totals of a row, times ``factor``, from ``place`` on and clear them; returns where the next row
     begins."""
     columns, values, totals, marks = room
+    # A row touches few of all columns: the marks say which stretches of 64 are worth a look.
     for stride in range(len(marks)):
         if marks[stride]:
             marks[stride] = 0
@@ -141,6 +143,7 @@ def count_slots(given, slots, first, room):
     ends = np.zeros(types - first + 1, np.int64)
     for row in range(first, types):
         begin = ends[row - first]
+        # A row is begun only if it surely fits: it has no more entries than pairs, and than columns.
         if begin + min((starts[row + 1] - starts[row]) * len(slots.offsets), len(room.totals)) > len(room.columns):
             return ends[: row - first + 1]
         for at in range(starts[row], starts[row + 1]):
@@ -164,6 +167,7 @@ def _add_near(given, near, place, room):
     """Add what stands around a place to the totals."""
     text, keeps, sums, reach = given.text, near.keeps, near.sums, near.reach
     base = sums[place] + keeps[text[place]] - 1.0
+    # Both loops end at the edge of a sentence, too: the gap in ``sums`` there is wider than any window.
     for other in range(place + 1, len(text)):
         distance = sums[other] - base
         if distance > reach + _ROUNDING:

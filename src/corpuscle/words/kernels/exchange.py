@@ -212,7 +212,7 @@ def _gather(near, classes, word, context):
     """Add up a word's neighbours by class."""
     for side in range(2):
         totals, seen = context.totals[side], context.seen[side]
-        for i in range(context.n_seen[side]):
+        for i in range(context.n_seen[side]):  # only what the word before has touched: the rest is zero
             totals[seen[i]] = 0
         n = 0
         for i in range(near.starts[side, word], near.starts[side, word + 1]):
@@ -252,6 +252,7 @@ def _gains(near, table, word, context, gain):
     """
     f, own = table.xlogx, table.classes[word]
     gain[:] = 0.0
+    # The classes c run innermost: their cells lie side by side, so each loop reads memory in one stream.
     for side in range(2):
         for i in range(context.n_seen[side]):
             k = context.seen[side, i]
@@ -263,6 +264,7 @@ def _gains(near, table, word, context, gain):
                     n = cells[c] - here[c]
                     gain[c] += _value(f, n + count) - _value(f, n)
             elif count == 1:
+                # Most neighbours occur once, and f(n + 1) - f(n) is kept ready for them.
                 steps = table.steps[side, k]
                 for c in range(len(gain)):
                     gain[c] += steps[c]
@@ -289,7 +291,7 @@ def _gains(near, table, word, context, gain):
 def _move(near, table, word, target, context):
     """Take a word out of its class and put it into another."""
     f, root = table.xlogx, len(table.sizes)
-    for sign in range(-1, 2, 2):
+    for sign in range(-1, 2, 2):  # out of the old class, then into the new one, by the same additions
         if sign > 0:
             table.classes[word] = target
         own = table.classes[word]
@@ -330,7 +332,7 @@ def propose(near, table, first, last, proposals):
         if table.sizes[own] > 1:
             _gather(near, table.classes, word, context)
             _gains(near, table, word, context, gain)
-            best_gain = gain[own] + table.tolerance[0]
+            best_gain = gain[own] + table.tolerance[0]  # ties stay, else words could go round for ever
             for c in range(n_classes):
                 if gain[c] > best_gain:
                     best, best_gain = c, gain[c]

@@ -35,7 +35,7 @@ def smooth(tokens, starts, vectors, rates, left, right):
         begin, end = starts[sentence], starts[sentence + 1]
         if begin == end:
             continue
-        left[begin] = 0.0
+        left[begin] = 0.0  # nothing stood before the first token, and nothing after the last
         right[end - 1] = 0.0
         for t in range(begin + 1, end):
             _forget(left[t], left[t - 1], vectors[tokens[t - 1]], rates)

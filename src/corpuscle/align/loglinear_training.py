@@ -1,0 +1,396 @@
+"""What the log-linear model learns from, and how: sentence pairs as its kernels want them, one direction with all
+features of all couples; and both directions learned side by side, slice by slice, pass by pass.
+
+Slices depend on the text alone, and each direction is learned by one thread at a time: the same bytes on any number of
+workers. Between slices the state of both directions can be kept and taken up again.
+
+In agreement (after Liang, Taskar and Klein 2006) each direction says before every pass, with the weights that it has by
+then, how probable it finds every link of the training text. In the pass, the other direction multiplies the weight of
+each of its own links by that: what is expected given the outputs is expected from links that both believe in. What is
+expected without the outputs stays as it was. An output comes from the null word as far as the other direction, where it
+is a state, lets nothing come from it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+
+from corpuscle import learning
+from corpuscle.align.counts import pairs_of, rows_of, sorted_couples
+from corpuscle.align.features import COPY_LETTERS, Facts, Layout, Side, by_role, couple_features, log_bins, same_types
+from corpuscle.align.features_user import UserFeatures
+from corpuscle.align.kernels import online
+from corpuscle.align.kernels.cooccurrence import Couples, couples_of, locate
+from corpuscle.align.kernels.loglinear import (
+    CELLS,
+    OUTPUTS,
+    SCORES,
+    STATES,
+    Direction,
+    Neighbours,
+    Shape,
+    Text,
+    workspace,
+)
+from corpuscle.align.kernels.loglinear_paths import Job, couple_scores, learn, link_posteriors
+from corpuscle.align.kernels.online import reader_of
+from corpuscle.align.settings import LogLinearSettings
+from corpuscle.compiled import frozen
+from corpuscle.errors import SettingError
+from corpuscle.model import Array
+from corpuscle.random import Random, shuffle
+from corpuscle.scale import Workers, chunks_of
+from corpuscle.text.bitext import Bitext
+from corpuscle.text.corpus import Corpus
+from corpuscle.text.vocab import FIRST
+
+__all__ = [
+    "NO_GUIDE", "PARTIAL", "DirectionFeatures", "Encoded", "Passes", "bigrams_of", "encode", "guided", "transposition",
+    "words_of_pairs",
+]  # fmt: skip
+
+NO_GUIDE = frozen(np.zeros(0), np.float32)
+"""Of a direction that learns alone."""
+
+
+class Encoded(NamedTuple):
+    """One direction of some sentence pairs as kernels want it: the text, and the features of its couples."""
+
+    text: Text
+    neighbours: Neighbours
+
+    def read_with(self, shape: Shape, weights: np.ndarray) -> Direction:
+        """All that kernels need to align with some weights; nothing is learned."""
+        work = workspace(*self, shape)
+        couple_scores(self.neighbours, frozen(weights, np.float64), work.couples[SCORES])
+        return Direction(*self, shape, reader_of(np.array(weights)), work)
+
+
+class DirectionFeatures(NamedTuple):
+    """The features of one direction: their numbers, what the training text says about couples, the bigrams of states
+    that have a feature (in the model's ids), and features of the user's own."""
+
+    layout: Layout
+    facts: Facts
+    bigrams: Couples
+    user: UserFeatures
+
+
+def transposition(starts: np.ndarray) -> np.ndarray:
+    """For each cell of a text with these ``starts``, state by state, its place output by output, int64 (n_cells,)."""
+    m, n = np.diff(starts[STATES]), np.diff(starts[OUTPUTS])
+    pair = np.repeat(np.arange(len(m)), m * n)
+    inside = np.arange(len(pair)) - starts[CELLS][pair]
+    i, j = inside // n[pair], inside % n[pair]
+    return starts[CELLS][pair] + j * m[pair] + i
+
+
+def bigrams_of(corpus: Corpus) -> Couples:
+    """All types that share a sentence, either order, as a table whose rows rise."""
+    pairs = pairs_of(corpus, corpus)
+    found = couples_of(pairs, len(corpus.vocab), len(corpus.vocab))
+    return sorted_couples(rows_of(found), found.columns, len(corpus.vocab))[0]
+
+
+def words_of_pairs(states: Corpus, outputs: Corpus) -> tuple[np.ndarray, np.ndarray]:
+    """The neighbourhood for prediction: every word with every word of its sentence pair, the null word with all.
+
+    Returns state types (``len(states.vocab)`` for the null word) and output types.
+    """
+    pairs = pairs_of(states, outputs)
+    found = couples_of(pairs, len(states.vocab), len(outputs.vocab))
+    all_outputs = np.unique(outputs.tokens)
+    return (
+        np.append(rows_of(found), np.full(len(all_outputs), len(states.vocab))).astype(np.int32),
+        np.append(found.columns, all_outputs).astype(np.int32),
+    )
+
+
+def _copies(states: Side, outputs: Side, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
+    """The couple of each state type that is a copy, -1 where there is none."""
+    n = len(states.vocab)
+    same = np.append(same_types(states.vocab, outputs.vocab), -1)
+    long = np.append(np.diff(states.letters[1]) >= COPY_LETTERS, False)
+    found = np.flatnonzero((same[rows] == columns) & (columns >= FIRST) & long[rows])
+    result = np.full(n + 1, -1, np.int32)
+    result[rows[found]] = found
+    return result
+
+
+def _with_user(
+    features: tuple[np.ndarray, np.ndarray, np.ndarray], more: tuple[np.ndarray, np.ndarray, np.ndarray], start: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The features of couples and those of the user, couple by couple."""
+    starts, numbers, values = features
+    couples, names, their_values = more
+    both = np.concatenate([np.repeat(np.arange(len(starts) - 1), np.diff(starts)), couples])
+    order = np.argsort(both, kind="stable")
+    new_starts = starts.copy()
+    new_starts[1:] += np.cumsum(np.bincount(couples, minlength=len(starts) - 1))
+    numbers = np.concatenate([numbers, names + np.int32(start)])[order]
+    return new_starts, numbers, np.concatenate([values, their_values])[order]
+
+
+def encode(
+    bitext: Bitext,
+    sides: tuple[Side, Side],
+    direction: int,
+    rows: np.ndarray,
+    columns: np.ndarray,
+    features: DirectionFeatures,
+) -> Encoded:
+    """One direction of some sentence pairs, with a neighbourhood of state types ``rows`` and output types ``columns``.
+
+    ``sides``: what the model knows about source and target types.
+    """
+    layout, facts, bigrams, user = features
+    states, outputs = by_role((bitext.source, bitext.target), direction)
+    sides = by_role(sides, direction)
+    table, order = sorted_couples(rows, columns, len(states.vocab) + 1)
+    rows, columns = rows[order], columns[order]
+    pairs = pairs_of(states, outputs)
+    locate(pairs, table)
+    n_couples = len(rows)
+    null_cells = np.full(len(outputs.vocab), n_couples, np.int32)
+    null_row = slice(*table.row_starts[-2:])
+    null_cells[columns[null_row]] = np.arange(n_couples, dtype=np.int32)[null_row]
+    copies = np.full(len(states.vocab) + 1, -1, np.int32)
+    if "cycle" in layout.families:
+        copies = _copies(*sides, rows, columns)
+    found = couple_features(layout, facts, *sides, rows, columns)
+    if layout.user:
+        more = user.of(states.vocab, outputs.vocab, rows, columns, facts.swap, False)
+        found = _with_user(found, more, layout.start("user"))
+    bigram_cells, bigram_starts = np.zeros(0, np.int32), np.zeros_like(pairs.cell_starts)
+    if "bigram" in layout.families:
+        known = Corpus(sides[0].known[states.tokens].astype(np.int32), states.sentence_starts, states.vocab)
+        both = pairs_of(known, known)
+        locate(both, bigrams)
+        both.cells[both.cells == len(bigrams.columns)] = -1
+        bigram_cells, bigram_starts = both.cells, both.cell_starts
+    longest = max(int(side.lengths.max(initial=0)) for side in (states, outputs))
+    starts = np.stack([pairs.source_starts, pairs.target_starts, pairs.cell_starts, bigram_starts])
+    cells = frozen(pairs.cells, np.int32), frozen(bigram_cells, np.int32), frozen(starts, np.int64)
+    types = frozen(np.stack([sides[0].classes, sides[0].known]), np.int32)
+    text = Text(pairs.source, pairs.target, *cells, types, log_bins(longest + 2), NO_GUIDE, NO_GUIDE)
+    features_of_couples = (frozen(*each) for each in zip(found, (np.int64, np.int32, np.float64), strict=True))
+    neighbours = Neighbours(
+        table.row_starts, frozen(null_cells, np.int32), frozen(copies, np.int32), *features_of_couples
+    )
+    return Encoded(text, neighbours)
+
+
+_WORK_A_CALL = 100_000_000
+"""About how many multiplications one call of a kernel makes."""
+
+_SMALLEST, _SMALLEST_NULL = np.float32(1e-3), np.float32(1e-2)
+"""No direction forbids what the other would do: probabilities are at least this, of links and of the null word."""
+
+_CELLS_A_CALL = 100_000
+
+_SIDES = ("forward", "backward")
+
+PARTIAL = learning.partial(
+    "align.loglinear",
+    {
+        f"{name}/{side}": Array("float64", (f"{side}_features",), finite=True, optional=name == "before")
+        for name in ("weights", "paid", "before")
+        for side in _SIDES
+    }
+    | {
+        "squares/forward": Array("float64", ("forward_squares",), low=0, finite=True),
+        "squares/backward": Array("float64", ("backward_squares",), low=0, finite=True),
+        "owed": Array("float64", (2,), low=0, finite=True),
+        "so_far": Array("float64", (2,), finite=True),
+    },
+)
+"""The kind of file that keeps unfinished work."""
+
+
+def _cost(encoded: Encoded) -> np.ndarray:
+    """About how much work each sentence pair is, int64 (n_pairs,)."""
+    text, neighbours = encoded
+    sizes = np.concatenate([[0], np.cumsum(np.diff(neighbours.row_starts)[text.states])])
+    m, n = np.diff(text.starts[STATES]), np.diff(text.starts[OUTPUTS])
+    return 8 * (m + 1) ** 2 * (n + 10) + 10 * np.diff(sizes[text.starts[STATES]])
+
+
+def _learned(direction: Direction, job: Job) -> float:
+    """Learn from some sentence pairs; their log-likelihood before that. Without rates nothing is learned."""
+    sums, share = np.zeros(2), float(len(job.rates) > 0)
+    learn(direction, job, share, share, sums)
+    return float(sums[0] - sums[1])
+
+
+class Passes:
+    """A learner (see ``corpuscle.learning``) whose sweeps are passes over the text and whose steps are slices of it.
+
+    A row of its history has, for each direction, the mean log-likelihood a token that the batches of the pass had
+    before they were learned from, in agreement with what the other direction thought of their links. ``weights``:
+    those of both directions, at first those to begin with.
+    """
+
+    def __init__(
+        self,
+        encoded: list[Encoded],
+        shapes: list[Shape],
+        weights: list[np.ndarray],
+        settings: LogLinearSettings,
+        pool: Workers,
+    ):
+        self.settings, self.pool, self.encoded, self.shapes, self.weights = settings, pool, encoded, shapes, weights
+        self.n = encoded[0].text.starts.shape[1] - 1
+        self.tokens = np.array([each.text.starts[OUTPUTS, -1] for each in encoded], np.float64)
+        self.so_far = np.zeros(2)
+        self._before: list[np.ndarray] = []
+        self._pass = -1
+        self._begin({})
+        self.cost = _cost(encoded[0]) + _cost(encoded[1])
+
+    def _begin(self, arrays: Mapping[str, np.ndarray]) -> None:
+        """Both directions at the start, or as they were kept."""
+        owed, self.directions = arrays.get("owed", np.zeros(2)), []
+        for d, (side, each) in enumerate(zip(_SIDES, self.encoded, strict=True)):
+            size = len(self.weights[d])
+            first = {"weights": self.weights[d], "paid": np.zeros(size)}
+            first["squares"] = np.zeros(size * self.settings.adaptive)
+            state = {name: np.array(arrays.get(f"{name}/{side}", array)) for name, array in first.items()}
+            if any(len(state[name]) != len(array) for name, array in first.items()):
+                raise ValueError("it does not fit the text")
+            self.weights[d] = state["weights"]
+            learner = online.learner_of(state["weights"], state["paid"], state["squares"], float(owed[d]))
+            self.directions.append(Direction(*each, self.shapes[d], learner, workspace(*each, self.shapes[d])))
+
+    def steps(self, sweep: int) -> int:
+        """How many slices the text has, in the order of this pass."""
+        self._enter(sweep)
+        return len(self._slices)
+
+    def _enter(self, sweep: int) -> None:
+        """Prepare a pass: the order of its sentence pairs."""
+        if sweep != self._pass:
+            self._pass, self._order = sweep, np.arange(self.n)
+            shuffle(Random(self.settings.seed, "align.loglinear", sweep).array(), self._order)
+            self._slices = _slices(self.cost[self._order], self.settings.batch)
+
+    def step(self, sweep: int, number: int) -> None:
+        """Learn from a slice."""
+        settings, n = self.settings, self.n
+        self._enter(sweep)
+        if number == 0 and settings.agreement:
+            self._before = [_settled(one.learner) for one in self.directions]
+            self._guide()
+        per_pass = -(-n // settings.batch)
+        progress = (sweep * per_pass + np.arange(per_pass)) * settings.batch / n
+        rates = settings.rate * settings.decay**progress
+        job = Job(self._order, *self._slices[number], settings.batch, rates, settings.beta / n)
+        self.so_far += list(self.pool.scatter(self.directions).map(_learned, job))
+        if not np.isfinite(self.so_far).all():
+            raise SettingError(f"the weights ran away; try a smaller rate than {settings.rate}")
+
+    def _guide(self) -> None:
+        """Let each direction know what the other one thought before the pass."""
+        both = guided(self.encoded, self.shapes, self._before, self.pool)
+        self._read([each.text for each in both])
+
+    def _read(self, texts: list[Text]) -> None:
+        """Let both directions go on with these texts."""
+        self.directions = [one._replace(text=text) for one, text in zip(self.directions, texts, strict=True)]
+
+    def finish(self, sweep: int) -> np.ndarray:
+        """End a pass: its row of the history."""
+        row, self.so_far = self.so_far / self.tokens, np.zeros(2)
+        return row
+
+    def likelihood(self) -> np.ndarray:
+        """The log-likelihood a token of the final weights, float64 (2,); nothing is learned any more."""
+        for one in self.directions:
+            online.settle(one.learner)
+            one.learner.clock[0] = -1  # from now on it only reads
+        self._read([each.text for each in self.encoded])
+        total, batch = np.zeros(2), self.settings.batch
+        for first, last in _slices(self.cost, batch):
+            job = Job(np.arange(self.n), first, last, batch, np.zeros(0), 0.0)
+            total += list(self.pool.scatter(self.directions).map(_learned, job))
+        return total / self.tokens
+
+    def state(self) -> dict[str, np.ndarray]:
+        """What both directions have learned, and what they thought before the pass."""
+        state = {f"before/{side}": each for side, each in zip(_SIDES, self._before, strict=False)}
+        for side, one in zip(_SIDES, self.directions, strict=True):
+            weights, paid, squares = one.learner.weights, one.learner.paid, one.learner.squares
+            state |= {f"weights/{side}": weights, f"paid/{side}": paid, f"squares/{side}": squares}
+        state["owed"] = np.array([float(one.learner.owed[0]) for one in self.directions])
+        return state | {"so_far": self.so_far}
+
+    def restore(self, arrays: Mapping[str, np.ndarray], sweep: int, number: int) -> None:
+        self._begin(arrays)
+        self.so_far = np.array(arrays["so_far"])
+        if number > 0 and self.settings.agreement:
+            self._before = [np.array(arrays[f"before/{side}"]) for side in _SIDES]
+            if [len(each) for each in self._before] != [len(each) for each in self.weights]:
+                raise ValueError("it does not fit the text")
+            self._guide()
+
+
+def _settled(learner: online.Online) -> np.ndarray:
+    """A copy of the weights after all have paid what they owe."""
+    online.settle(learner)
+    return learner.weights.copy()
+
+
+def _slices(cost: np.ndarray, batch: int) -> list[tuple[int, int]]:
+    """Where to cut an order of sentence pairs into calls of a kernel: between batches."""
+    starts = np.arange(0, len(cost), batch)
+    bounds = chunks_of(np.add.reduceat(cost, starts), _WORK_A_CALL)
+    return list(pairwise([*starts[bounds[:-1]].tolist(), len(cost)]))
+
+
+def _chunks(text: Text) -> list[tuple[int, int]]:
+    return list(pairwise(chunks_of(np.diff(text.starts[CELLS]), _CELLS_A_CALL).tolist()))
+
+
+def _link_probabilities(encoded: Encoded, shape: Shape, weights: np.ndarray) -> np.ndarray:
+    """How probable every link is, float32 (n_cells,), within the neighbourhood, by one direction alone."""
+    direction = encoded.read_with(shape, weights)
+    cells, outputs = direction.text.starts[CELLS], direction.text.starts[OUTPUTS]
+    links, nulls = np.zeros(int(cells[-1]), np.float32), np.zeros(int(outputs[-1]), np.float32)
+    for first, last in _chunks(direction.text):
+        own = links[cells[first] : cells[last]]
+        own_nulls = nulls[outputs[first] : outputs[last]]
+        link_posteriors(direction, first, last, own, own_nulls)
+    return np.minimum(links, np.float32(1))
+
+
+def _seen_from(text: Text, links: np.ndarray) -> np.ndarray:
+    """The links of the other direction in the order of the cells of this one."""
+    result = np.empty_like(links)
+    for first, last in _chunks(text):
+        part = slice(text.starts[CELLS, first], text.starts[CELLS, last])
+        result[part] = links[part][transposition(text.starts[:, first : last + 1] - text.starts[:, first : first + 1])]
+    return result
+
+
+def _unlinked(text: Text, links: np.ndarray) -> np.ndarray:
+    """The probability that nothing comes from each state, float32 (n_states,), outputs being independent."""
+    outputs = np.repeat(np.diff(text.starts[OUTPUTS]), np.diff(text.starts[STATES]))
+    begins = np.cumsum(outputs) - outputs
+    rest = np.maximum(np.float32(1) - links, np.float32(1e-6))
+    return np.exp(np.add.reduceat(np.log(rest), begins))
+
+
+def guided(encoded: list[Encoded], shapes: list[Shape], weights: list[np.ndarray], pool: Workers) -> list[Encoded]:
+    """Both directions of a text without empty sentences, each with what the other one's weights say about it."""
+    links = list(pool.scatter([0, 1]).map(lambda d: _link_probabilities(encoded[d], shapes[d], weights[d])))
+    result = []
+    for d, one in enumerate(encoded):
+        other = _seen_from(one.text, links[1 - d])
+        unlinked = _unlinked(encoded[1 - d].text, links[1 - d])
+        guide = frozen(np.log(np.maximum(other, _SMALLEST)), np.float32)
+        null_guide = frozen(np.log(np.maximum(unlinked, _SMALLEST_NULL)), np.float32)
+        result.append(one._replace(text=one.text._replace(guide=guide, null_guide=null_guide)))
+    return result

@@ -1,0 +1,330 @@
+"""Mentions in two pieces that the tags of a chain do not say, by a linear classifier of candidates.
+
+Tags for gaps are rare, and a chain hardly ever gives them. A second stage looks at every pair of pieces that may be one
+(``kernels.discontinuous``): words that began and ended mentions of the training text or of the chain, with a gap
+between them. A logistic regression of hashed features says how likely each is a mention: whether the words, joined,
+were a mention or stand together in the document, what opens and closes the gap, what is alike on both sides of a
+conjunction, and what the chain thinks of each piece. It is learned from what chains of other parts of the text say, so
+that it meets in training what it will meet later; the threshold is the one with the best F1 over all mentions, those of
+the chain included, on parts that a classifier has not seen.
+
+Candidates that pass are taken from the likeliest down. A piece of one may be a piece of another of its type, but not
+overlap it otherwise. A simple mention of the chain that is a part of an accepted one is dropped.
+
+Dai, Karimi, Hachey and Paris, "An effective transition-based model for discontinuous NER", 2020; Weinberger, Dasgupta,
+Langford, Smola and Attenberg, "Feature hashing for large scale multitask learning", 2009.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from corpuscle.engine.containers.hashtable import new_index
+from corpuscle.entities.documents import Documents
+from corpuscle.entities.kernels import discontinuous as kernels
+from corpuscle.entities.kernels.discontinuous import BUCKETS, LONGEST, N_FEATURES, Lexicon, Text
+from corpuscle.entities.kernels.fields import fill_index
+from corpuscle.hashing import hashes_of
+from corpuscle.model import Array
+from corpuscle.text.mention_tags import TokenMention, mentions_of_tags
+from corpuscle.text.wording import shape_of
+
+__all__ = ["FEWEST", "PIECES", "ChainOutput", "Part", "Pieces", "with_pieces"]
+
+FEWEST = 50
+"""A classifier is tried where the training text has at least so many mentions in two pieces."""
+_COMMON = 3
+"""Words that open or close gaps do so for at least so many different pieces."""
+_NEGATIVES = 60_000
+"""About so many wrong candidates are learned from, with the weight of all."""
+_THRESHOLDS = np.arange(0.1, 0.95, 0.05)
+_ENDING = 3
+_STRETCHES = range(2, 5)
+
+PIECES = {
+    "pieces/keys": Array("uint64", ("piece_keys",), rising=True),
+    "pieces/counts": Array("int32", ("piece_keys",), low=1),
+    "pieces/weights": Array("float64", (BUCKETS,), finite=True),
+    "pieces/bounds": Array("float64", (2,), finite=True),
+}
+"""The arrays of a classifier inside a model; ``bounds``: its intercept and its threshold."""
+
+
+class ChainOutput(NamedTuple):
+    """What a chain says of documents: the ``tags`` of all tokens; ``chances`` float64 (n_tokens, T + 1), how likely
+    each is in a mention of each type, and in one that has a gap or shares words."""
+
+    tags: Sequence[str]
+    chances: np.ndarray
+
+
+class Part(NamedTuple):
+    """Some of the training ``documents``, by number, the ``output`` of a chain of the others for them, and the
+    ``mentions`` of each sentence that its tags mean."""
+
+    documents: np.ndarray
+    output: ChainOutput
+    mentions: Sequence[Sequence[TokenMention]]
+
+
+def _lexicon(counted: Iterable[tuple[np.ndarray, np.ndarray]]) -> Lexicon:
+    """From numbers and how often each counts."""
+    parts = list(counted)
+    keys, inverse = np.unique(np.concatenate([keys for keys, _ in parts]), return_inverse=True)
+    counts = np.bincount(inverse, np.concatenate([counts for _, counts in parts]), len(keys))
+    return _indexed(keys, counts.astype(np.int32))
+
+
+def _indexed(keys: np.ndarray, counts: np.ndarray) -> Lexicon:
+    index = new_index(len(keys))
+    fill_index(index, keys)
+    return Lexicon(index, keys, counts)
+
+
+def _words(documents: Documents) -> np.ndarray:
+    """Hashes of all tokens in lower case."""
+    return hashes_of([word.lower() for word in documents.corpus.vocab.strings])[documents.corpus.tokens]
+
+
+def _known(documents: Documents, types: Sequence[str]) -> Lexicon:
+    """The roles of words in the mentions of a training text."""
+    words, starts = _words(documents), documents.corpus.sentence_starts.tolist()
+    number = {type: k for k, type in enumerate(types, 1)}
+    roles: Counter[tuple[int, int, tuple[int, ...]]] = Counter()
+    around: dict[int, dict[int, set[tuple[int, ...]]]] = defaultdict(lambda: defaultdict(set))
+    tokens = words.tolist()
+    for first, mentions in zip(starts, documents.mentions, strict=False):
+        for mention in mentions:
+            t, own = number[mention.type], tuple(tokens[first + token] for token in mention.tokens)
+            roles[kernels.WHOLE, t, own] += 1
+            roles[kernels.FIRST, t, own[:1]] += 1
+            roles[kernels.LAST, t, own[-1:]] += 1
+            for k in range(1, len(own)):
+                roles[kernels.LEFT, t, own[:k]] += k <= LONGEST
+                roles[kernels.RIGHT, t, own[k:]] += len(own) - k <= LONGEST
+            runs = mention.runs
+            if len(runs) == 2:
+                (a, b), (c, _) = runs
+                left, right = (tuple(tokens[first + i : first + j + 1]) for i, j in runs)
+                roles[kernels.LEFT_PIECE, t, left] += 1
+                roles[kernels.RIGHT_PIECE, t, right] += 1
+                if c - b > 2:
+                    around[kernels.OPENER][tokens[first + b + 1]].add(left)
+                    around[kernels.CLOSER][tokens[first + c - 1]].add(right)
+                if b > a:
+                    around[kernels.LINKER][left[-1]].add(left)
+    for role, pieces in around.items():
+        roles.update({(role, 0, (word,)): 1 for word, beside in pieces.items() if len(beside) >= _COMMON})
+    roles += Counter()  # without those that do not count
+    entries = list(roles)
+    lengths = np.array([len(entry[2]) for entry in entries])
+    flat = np.array([word for entry in entries for word in entry[2]], np.uint64)
+    keys = kernels.keys_of_roles(
+        np.array([entry[:2] for entry in entries], np.int64), flat, np.concatenate([[0], np.cumsum(lengths)])
+    )
+    forms, counts = np.unique(words, return_counts=True)
+    single = kernels.keys_of_roles(
+        np.tile(np.array([[kernels.WORD, 0]], np.int64), (len(forms), 1)), forms, np.arange(len(forms) + 1)
+    )
+    edges = {entry[2][0] for entry in entries if entry[0] in (kernels.FIRST, kernels.LAST)}
+    kept = np.isin(forms, np.array(list(edges), np.uint64))
+    return _lexicon([(keys, np.array([roles[entry] for entry in entries])), (single[kept], counts[kept])])
+
+
+def _text(documents: Documents, output: ChainOutput, types: Sequence[str]) -> tuple[Text, Lexicon]:
+    """The tokens with what a chain says of them, and the stretches and mentions of each document."""
+    corpus = documents.corpus
+    forms, n = corpus.vocab.strings, corpus.n_tokens
+    begins, ends, covers = (np.full((n, len(types)), -1, np.int32) for _ in range(3))
+    number = {type: k for k, type in enumerate(types)}
+    spans: list[tuple[int, int, int, int]] = []
+    for i, (first, last) in enumerate(pairwise(corpus.sentence_starts.tolist())):
+        tags = output.tags[first:last]
+        if all(tag == "O" for tag in tags):
+            continue
+        for mention in mentions_of_tags(tags):
+            for a, b in mention.runs:
+                spans.append((i, number[mention.type], first + a, first + b))
+    table = np.array(spans, np.int64).reshape(-1, 4)
+    for _, t, a, b in spans:
+        begins[a, t], ends[b, t], covers[a : b + 1, t] = b, a, a
+    text = Text(
+        corpus.sentence_starts, documents.document_of, _words(documents),
+        hashes_of([form[-_ENDING:].lower() for form in forms])[corpus.tokens],
+        hashes_of([shape_of(form, 1) for form in forms])[corpus.tokens], begins, ends, covers, output.chances,
+    )  # fmt: skip
+    counted = [(kernels.keys_of_spans(text, table), np.ones(len(table), np.int64))]
+    counted += [np.unique(kernels.keys_of_stretches(text, k), return_counts=True) for k in _STRETCHES]
+    return text, _lexicon(counted)
+
+
+class Seen(NamedTuple):
+    """Candidates, int32 (n, 8), and the buckets of their features, int32 (n, N_FEATURES), see
+    ``kernels.discontinuous``."""
+
+    candidates: np.ndarray
+    features: np.ndarray
+
+
+def candidates_of(documents: Documents, output: ChainOutput, lexicon: Lexicon, types: Sequence[str]) -> Seen:
+    """All candidates in documents."""
+    text, here = _text(documents, output, types)
+    n = kernels.candidates(text, lexicon, 0, len(documents.corpus), np.zeros((0, 8), np.int32))
+    found, features = np.zeros((n, 8), np.int32), np.zeros((n, N_FEATURES), np.int32)
+    kernels.candidates(text, lexicon, 0, len(documents.corpus), found)
+    kernels.features(text, lexicon, here, found, features)
+    return Seen(found, features)
+
+
+def _right(documents: Documents, found: np.ndarray, types: Sequence[str]) -> np.ndarray:
+    """Which candidates are gold mentions, bool (n,)."""
+    number = {type: k for k, type in enumerate(types)}
+    gold = {
+        (i, number[mention.type], *(first + edge for run in mention.runs for edge in run))
+        for i, (first, mentions) in enumerate(
+            zip(documents.corpus.sentence_starts.tolist(), documents.mentions, strict=False)
+        )
+        for mention in mentions if len(mention.runs) == 2
+    }  # fmt: skip
+    return np.array([tuple(row) in gold for row in found[:, :6].tolist()], bool)
+
+
+def _matrix(features: np.ndarray) -> Any:
+    from scipy.sparse import csr_matrix
+
+    there = features >= 0
+    starts = np.concatenate([[0], np.cumsum(there.sum(axis=1))])
+    return csr_matrix((np.ones(int(starts[-1])), features[there], starts), (len(features), BUCKETS))
+
+
+def _regression(features: np.ndarray, right: np.ndarray) -> tuple[np.ndarray, float]:
+    """Weights and intercept of a logistic regression; of many wrong candidates it takes every n-th, n times."""
+    from sklearn.linear_model import LogisticRegression
+
+    every = max(1, int(np.sum(~right)) // _NEGATIVES)
+    wrong = np.flatnonzero(~right)[::every]
+    rows = np.concatenate([np.flatnonzero(right), wrong])
+    weight = np.where(right[rows], 1.0, float(every))
+    model = LogisticRegression(C=0.2, max_iter=500, tol=1e-7).fit(_matrix(features[rows]), right[rows], weight)
+    return model.coef_[0].astype(np.float64), float(model.intercept_[0])
+
+
+def _accepted(found: np.ndarray, chances: np.ndarray, threshold: float) -> list[int]:
+    """The candidates that are taken: above the threshold, the likeliest first, with pieces that fit together."""
+    taken: dict[tuple[int, int], list[tuple[int, int]]] = defaultdict(list)
+    chosen = []
+    for k in np.argsort(-chances, kind="stable").tolist():
+        if chances[k] < threshold:
+            break
+        sentence, t, a, b, c, d = found[k, :6].tolist()
+        mine, others = ((a, b), (c, d)), taken[sentence, t]
+        if all(piece == other or piece[1] < other[0] or other[1] < piece[0] for piece in mine for other in others):
+            others += mine
+            chosen.append(k)
+    return chosen
+
+
+def with_pieces(
+    mentions: Sequence[TokenMention], found: Iterable[TokenMention]
+) -> list[TokenMention]:
+    """The mentions of a sentence together with some in pieces, without those that are parts of these."""
+    added = [mention for mention in found if mention not in mentions]
+    kept = [
+        mention for mention in mentions
+        if len(mention.runs) > 1
+        or not any(mention.type == other.type and set(mention.tokens) < set(other.tokens) for other in added)
+    ]  # fmt: skip
+    return sorted([*kept, *added], key=lambda mention: (mention.tokens, mention.type))
+
+
+@dataclass(frozen=True, eq=False)
+class Pieces:
+    """A classifier of candidates: what it knows of words, its ``weights`` (BUCKETS,), intercept and threshold."""
+
+    lexicon: Lexicon
+    weights: np.ndarray
+    intercept: float
+    threshold: float
+
+    @classmethod
+    def learn(
+        cls, documents: Documents, parts: Sequence[Part], types: Sequence[str]
+    ) -> tuple[Pieces, float] | None:
+        """From documents in parts, each with what a chain of the others says of it; and by how much F1 over all
+        mentions grows where classifiers of the others add to each. None where there are not both right and wrong
+        candidates."""
+        held = [documents.select(part.documents) for part in parts]
+        seen, right = [], []
+        for part, own in zip(parts, held, strict=True):
+            others = np.setdiff1d(np.arange(len(documents)), part.documents)
+            seen.append(candidates_of(own, part.output, _known(documents.select(others), types), types))
+            right.append(_right(own, seen[-1].candidates, types))
+        if any(len({*np.concatenate([r for j, r in enumerate(right) if j != k])}) < 2 for k in range(len(parts))):
+            return None
+        chances = []
+        for k, mine in enumerate(seen):
+            features = np.concatenate([each.features for j, each in enumerate(seen) if j != k])
+            weights, intercept = _regression(features, np.concatenate([r for j, r in enumerate(right) if j != k]))
+            chances.append(_chances(mine.features, weights, intercept))
+
+        def f1(threshold: float) -> float:
+            good = found = gold = 0
+            for part, own, mine, chance in zip(parts, held, seen, chances, strict=True):
+                chosen = _accepted(mine.candidates, chance, threshold)
+                added = _mentions(own, mine.candidates, chance, chosen, types)
+                for truth, alone, more in zip(own.mentions, part.mentions, added, strict=True):
+                    both = with_pieces(alone, more)
+                    good += len(set(both) & set(truth))
+                    found += len(both)
+                    gold += len(truth)
+            return 2 * good / max(1, found + gold)
+
+        figures = {threshold: f1(threshold) for threshold in _THRESHOLDS.tolist()}
+        threshold = max(figures, key=lambda each: figures[each])
+        weights, intercept = _regression(np.concatenate([s.features for s in seen]), np.concatenate(right))
+        return cls(_known(documents, types), weights, intercept, threshold), figures[threshold] - f1(np.inf)
+
+    def find(self, documents: Documents, output: ChainOutput, types: Sequence[str]) -> list[dict[TokenMention, float]]:
+        """The mentions in two pieces of each sentence, and how likely each is."""
+        seen = candidates_of(documents, output, self.lexicon, types)
+        chances = _chances(seen.features, self.weights, self.intercept)
+        chosen = _accepted(seen.candidates, chances, self.threshold)
+        return _mentions(documents, seen.candidates, chances, chosen, types)
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """As they go into a model file, see ``PIECES``."""
+        bounds = np.array([self.intercept, self.threshold])
+        return {"pieces/keys": self.lexicon.keys, "pieces/counts": self.lexicon.counts,
+                "pieces/weights": self.weights, "pieces/bounds": bounds}  # fmt: skip
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, np.ndarray]) -> Pieces | None:
+        """As they stand in a model file, if they do."""
+        if "pieces/keys" not in arrays:
+            return None
+        keys, counts, weights, bounds = (arrays[name] for name in PIECES)
+        return cls(_indexed(keys, counts), weights, float(bounds[0]), float(bounds[1]))
+
+
+def _chances(features: np.ndarray, weights: np.ndarray, intercept: float) -> np.ndarray:
+    scores = kernels.sums(features, weights) + intercept
+    return 1 / (1 + np.exp(-np.clip(scores, -30, 30)))
+
+
+def _mentions(
+    documents: Documents, found: np.ndarray, chances: np.ndarray, chosen: Sequence[int], types: Sequence[str]
+) -> list[dict[TokenMention, float]]:
+    """The chosen candidates by sentence, and how likely each is."""
+    mentions: list[dict[TokenMention, float]] = [{} for _ in range(len(documents.corpus))]
+    for k in chosen:
+        sentence, t, a, b, c, d = found[k, :6].tolist()
+        first = int(documents.corpus.sentence_starts[sentence])
+        tokens = (*range(a - first, b - first + 1), *range(c - first, d - first + 1))
+        mentions[sentence][TokenMention(types[t], tokens)] = float(chances[k])
+    return mentions

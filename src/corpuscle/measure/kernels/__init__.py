@@ -1,1 +1,0 @@
-"""Compiled code of evaluation: ``resampling`` (bootstrap), ``overlaps`` (common n-grams and subsequences)."""

@@ -1,0 +1,343 @@
+"""Bias, softmax and the search for the k best classes in one pass over the scores of an output layer.
+
+Hoang, Dwojak, Krislauks, Torregrosa and Heafield, "Fast neural machine translation implementation", 2018, section
+3.1. For a row of scores p and a bias b, let x_i = p_i + b_i. Done one after the other, bias, maximum, sum, division
+and search read the row five times. The sum of a softmax can be kept relative to the largest x so far, M: when M grows
+to M', sum_i e^(x_i - M') = e^(M - M') sum_i e^(x_i - M). (The listing of the paper multiplies by M - M' itself; its
+own derivation has the exponential.) So one pass keeps M, the sum S and the k largest x, and at its end log p(i) = x_i
+- M - log S. Blocks of 1,024 classes are added, largest score first found, then summed, then searched only if they
+have something above the k-th best so far, so that all loops vectorise.
+
+What is known of a piece of a row is (M, S, k best); two pieces join to one by the same identity (``merge``), which is
+associative and commutative, with (-inf, 0, nothing) as its identity. So a row may be cut into shards, and the scores
+of a large layer need never stand in memory all at once: ``absorb`` takes them a block of classes after the other.
+
+Among equal scores the smaller class comes first. A score -inf forbids a class; NaN is an error.
+"""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+
+from corpuscle.compiled import frozen, kernel, part
+from corpuscle.errors import CorpuscleError, SettingError, warn
+from corpuscle.neural.kernels.exponential import exponential
+from corpuscle.scale import workers
+
+__all__ = [
+    "Best", "NoClass", "Ranked", "absorb", "fused_argmax", "fused_topk", "merge", "nothing", "peaks", "ranked",
+]  # fmt: skip
+
+BLOCK = 1024
+SPAN, LANES = 64, 16
+"""So many scores of a block are looked at together before any of them is compared alone; and every so manyth together
+when the first block of a row is looked through for a score that k of them reach."""
+
+
+class NoClass(CorpuscleError):
+    """A row of scores from which no class can be chosen; ``row`` says which."""
+
+    def __init__(self, row: int, reason: str):
+        super().__init__(f"row {row}: {reason}")
+        self.row, self.reason = row, reason
+
+    def __reduce__(self):
+        return NoClass, (self.row, self.reason)
+
+
+class Best(NamedTuple):
+    """What is known of the classes seen so far: ``peak`` (rows,) float32, M; ``total`` (rows,) float64, S; ``scores``
+    (rows, k) float32, the largest x in falling order, and their ``classes`` (rows, k) int32, -1 where there is none."""
+
+    peak: np.ndarray
+    total: np.ndarray
+    scores: np.ndarray
+    classes: np.ndarray
+
+
+class Ranked(NamedTuple):
+    """The k best classes of each row in falling order: ``classes`` (rows, k) int32, ``logs`` (rows, k) float32, natural
+    logs of their probabilities. Where fewer than k are allowed, the class is -1 and the log -inf."""
+
+    classes: np.ndarray
+    logs: np.ndarray
+
+
+def nothing(rows: int, k: int) -> Best:
+    """No class seen yet."""
+    return Best(
+        np.full(rows, -np.inf, np.float32),
+        np.zeros(rows),
+        np.full((rows, k), -np.inf, np.float32),
+        np.full((rows, k), -1, np.int32),
+    )
+
+
+# ---- kernels
+
+
+@part(inline=True)
+def _add(scores, bias, floats, words):
+    """Write x = p + b of a block to ``floats`` and return the largest.
+
+    ``words`` are the bits of ``floats`` as integers. Floats in the order of their bits, those of the negative ones
+    turned over, are in the order of their values, and the largest of integers vectorises as that of floats does not.
+    NaN may count as large or small here; it is found in the sum.
+    """
+    for i in range(scores.size):
+        floats[i] = scores[i] + bias[i]
+    largest = np.int32(-2147483648)
+    for i in range(scores.size):
+        word = words[i]
+        key = word ^ ((word >> np.int32(31)) & np.int32(2147483647))
+        largest = max(largest, key)
+    words[BLOCK] = largest ^ ((largest >> np.int32(31)) & np.int32(2147483647))
+    return floats[BLOCK]
+
+
+@part(reorder=True)
+def _sum(floats, size, peak):
+    """The sum of e^(x - peak) over a block."""
+    total = np.float32(0)
+    for i in range(size):
+        total += exponential(floats[i] - peak)
+    return total
+
+
+@part(inline=True)
+def _above(scores, least):
+    """How many of some scores are above ``least``."""
+    count = 0
+    for i in range(scores.size):
+        count += scores[i] > least
+    return count
+
+
+@part(inline=True)
+def _reached(floats, size, lanes, k):
+    """A score that at least k scores of a block reach, or -inf: the k-th largest of the largest of every 16th score.
+    Whoever knows it inserts hardly more than k scores. ``lanes`` (16,) is scratch."""
+    lanes[:] = -np.inf
+    for first in range(0, size - LANES + 1, LANES):
+        part = floats[first : first + LANES]
+        for i in range(LANES):
+            lanes[i] = part[i] if part[i] > lanes[i] else lanes[i]
+    least = np.float32(-np.inf)
+    for _ in range(k):
+        least = np.float32(-np.inf)
+        for i in range(LANES):  # the largest is taken out
+            x = lanes[i]
+            lanes[i] = least if x > least else x
+            least = x if x > least else least
+    return least
+
+
+@part(inline=True)
+def _insert(scores, classes, x, c):
+    """Put class c with score x, which is larger than the last, where it belongs: after all that are as large."""
+    place = scores.size - 1
+    while place > 0 and scores[place - 1] < x:
+        scores[place], classes[place] = scores[place - 1], classes[place - 1]
+        place -= 1
+    scores[place], classes[place] = x, c
+
+
+@kernel(bare=True)
+def _absorb(p, bias, offset, best, floats, words):
+    """See ``absorb``; ``floats`` and ``words`` are one array of BLOCK + 1 + LANES entries, seen in two ways."""
+    for row in range(p.shape[0]):
+        values, classes = best.scores[row], best.classes[row]
+        last = values.size - 1
+        for first in range(0, p.shape[1], BLOCK):
+            size = min(BLOCK, p.shape[1] - first)
+            largest = _add(p[row, first : first + size], bias[first : first + size], floats, words)
+            peak = best.peak[row]
+            if largest > peak:
+                best.total[row] *= math.exp(float(peak) - float(largest))
+                best.peak[row] = peak = largest
+            elif peak == -np.inf and largest == -np.inf:
+                continue
+            best.total[row] += _sum(floats, size, peak)
+            if not largest > values[last]:
+                continue
+            least = np.float32(-np.inf)
+            if values[0] == -np.inf and values.size <= LANES:
+                least = _reached(floats, size, floats[BLOCK + 1 :], values.size)
+            for begin in range(0, size, SPAN):
+                span = floats[begin : min(begin + SPAN, size)]
+                if _above(span, values[last]):
+                    for i in range(span.size):
+                        if span[i] > values[last] and span[i] >= least:
+                            _insert(values, classes, span[i], np.int32(offset + first + begin + i))
+
+
+@kernel(bare=True)
+def _merge(a, b, out):
+    """See ``merge``; ties go to the smaller class."""
+    for row in range(a.peak.size):
+        peak = max(a.peak[row], b.peak[row])
+        total = 0.0
+        if a.peak[row] > -np.inf:
+            total += a.total[row] * math.exp(float(a.peak[row]) - float(peak))
+        if b.peak[row] > -np.inf:
+            total += b.total[row] * math.exp(float(b.peak[row]) - float(peak))
+        out.peak[row], out.total[row] = peak, total
+        i = j = 0
+        for place in range(out.scores.shape[1]):
+            x, y = a.scores[row, i], b.scores[row, j]
+            c, d = a.classes[row, i], b.classes[row, j]
+            if d < 0 or (c >= 0 and (x > y or (x == y and c < d))):
+                out.scores[row, place], out.classes[row, place] = x, c
+                i += 1
+            else:
+                out.scores[row, place], out.classes[row, place] = y, d
+                j += 1
+
+
+@kernel(bare=True)
+def _logs(best, out):
+    """Natural logs of the probabilities of the best classes; the first row that has none, or -1."""
+    bad = -1
+    for row in range(best.peak.size):
+        total = best.total[row]
+        if not (total > 0.0 and total < np.inf):
+            bad = row if bad < 0 else bad
+            continue
+        norm = float(best.peak[row]) + math.log(total)
+        for place in range(out.shape[1]):
+            out[row, place] = float(best.scores[row, place]) - norm
+    return bad
+
+
+@kernel(bare=True)
+def _argmax(p, bias, out, floats, words):
+    """The class of the largest x of each row, -1 where none is above -inf; the first row with NaN or inf, or -1."""
+    bad = -1
+    for row in range(p.shape[0]):
+        peak, wrong = np.float32(-np.inf), 0
+        out[row] = -1
+        for first in range(0, p.shape[1], BLOCK):
+            size = min(BLOCK, p.shape[1] - first)
+            largest = _add(p[row, first : first + size], bias[first : first + size], floats, words)
+            for i in range(size):
+                wrong += floats[i] != floats[i]
+            if largest > peak:
+                peak = largest
+                for i in range(size):
+                    if floats[i] == largest:
+                        out[row] = first + i
+                        break
+        if (wrong or peak == np.inf) and bad < 0:
+            bad = row
+    return bad
+
+
+# ---- arrays in, arrays out
+
+
+def _buffer() -> tuple[np.ndarray, np.ndarray]:
+    floats = np.empty(BLOCK + 1 + LANES, np.float32)
+    return floats, floats.view(np.int32)
+
+
+def absorb(best: Best, scores: np.ndarray, bias: np.ndarray, offset: int = 0) -> None:
+    """Let ``best`` see more classes: scores (rows, n) and bias (n,) of the classes from ``offset`` on, which come after
+    all that it has seen, float32 and contiguous."""
+    _absorb(scores, frozen(bias, np.float32), offset, best, *_buffer())
+
+
+def merge(a: Best, b: Best) -> Best:
+    """What is known of two pieces of the same rows, with the same k."""
+    out = nothing(*a.scores.shape)
+    _merge(a, b, out)
+    return out
+
+
+def ranked(best: Best) -> Ranked:
+    """The best classes with the logs of their probabilities among all that have been seen."""
+    logs = np.empty_like(best.scores)
+    bad = _logs(best, logs)
+    if bad >= 0:
+        raise _complaint(bad, float(best.total[bad]))
+    return Ranked(best.classes, logs)
+
+
+def peaks(scores: np.ndarray, bias: np.ndarray) -> np.ndarray:
+    """The best class of each row (rows,) int32, without any softmax: scores (rows, n) and bias (n,), float32; -1 where
+    none is allowed."""
+    out = np.empty(len(scores), np.int32)
+    bad = _argmax(scores, frozen(bias, np.float32), out, *_buffer())
+    if bad >= 0:
+        raise _complaint(bad, np.nan)
+    return out
+
+
+def _complaint(row: int, total: float) -> NoClass:
+    return NoClass(row, "no class is allowed" if total == 0.0 else "a score is not a finite number")
+
+
+def _checked(logits: np.ndarray, bias: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
+    """Scores and bias as the kernels take them."""
+    scores = np.ascontiguousarray(logits, np.float32)
+    if scores.ndim != 2 or scores.shape[1] < 1:
+        raise SettingError(f"scores have rows and at least one class, not the shape {scores.shape}")
+    added = np.zeros(scores.shape[1], np.float32) if bias is None else np.ascontiguousarray(bias, np.float32)
+    if added.shape != scores.shape[1:]:
+        raise SettingError(f"a bias for {scores.shape[1]} classes is needed, not one of the shape {added.shape}")
+    return scores, added
+
+
+def _seen(piece: tuple[np.ndarray, np.ndarray, int, int]) -> Best:
+    """What is to be known of a piece: scores, bias, first class, k."""
+    scores, bias, offset, k = piece
+    best = nothing(len(scores), k)
+    absorb(best, np.ascontiguousarray(scores), bias, offset)
+    return best
+
+
+def fused_topk(
+    logits: np.ndarray, bias: np.ndarray | None = None, k: int = 1, *, shards: int = 1, workers_: int | None = 1
+) -> Ranked:
+    """The k most probable classes of each row and the logs of their probabilities.
+
+    :param logits: (rows, n_classes), what an output layer gives; ``bias``: (n_classes,), added to each row.
+    :param k: clipped to the number of classes, with a warning.
+    :param shards: cut the classes into so many pieces, for few rows and many workers.
+    :param workers_: threads; None: one for each core.
+
+    >>> ranked = fused_topk(np.array([[1.0, 2.0, 3.0]]), k=1)
+    >>> int(ranked.classes[0, 0]), round(float(np.exp(ranked.logs[0, 0])), 5)
+    (2, 0.66524)
+    """
+    scores, added = _checked(logits, bias)
+    if k < 1 or shards < 1:
+        raise SettingError(f"the number of {'best classes' if k < 1 else 'shards'} is at least 1, not {min(k, shards)}")
+    rows, classes = scores.shape
+    if k > classes:
+        warn(f"there are only {classes} classes: the {k} best are all of them")
+        k = classes
+    cuts = [classes * shard // shards for shard in range(shards + 1)]
+    pieces = [(scores[:, a:b], added[a:b], a, k) for a, b in pairwise(cuts) if a < b]
+    if len(pieces) == 1 and rows > 1 and workers_ != 1:
+        parts = np.array_split(np.arange(rows), min(rows, 16))
+        with workers(workers_) as pool:
+            found = list(pool.map(_seen, [(scores[part], added, 0, k) for part in parts]))
+        return ranked(Best(*(np.concatenate(arrays) for arrays in zip(*found, strict=True))))
+    with workers(workers_) as pool:
+        return ranked(pool.scatter(pieces).map_reduce(_seen, merge))
+
+
+def fused_argmax(logits: np.ndarray, bias: np.ndarray | None = None) -> np.ndarray:
+    """The most probable class of each row, without computing probabilities.
+
+    >>> fused_argmax(np.array([[1.0, 3.0, 3.0]])).tolist()
+    [1]
+    """
+    found = peaks(*_checked(logits, bias))
+    if (found < 0).any():
+        raise _complaint(int(found.argmin()), 0.0)
+    return found

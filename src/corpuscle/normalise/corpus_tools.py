@@ -1,0 +1,237 @@
+"""What is done with texts before anything is learned: survey them, put noise into them, tell their languages.
+
+**A survey of texts**: how many of their words a lexicon does not have, and what kinds of errors annotated ones have.
+The categories of errors: ``letter``, the typed and the meant word differ in letters only, by at most half of the longer
+one; ``letter and number``, digits stand within what was typed; ``number``, a digit stands for a whole word; ``slang``,
+the word is in a dictionary of slang, or means several words; ``other``.
+
+Han and Baldwin, "Lexical normalisation of short text messages: makn sens a #twitter", 2011, section 3.
+
+**Noise** that is learned from annotated messages, and put into clean text.
+How often a word is changed, and into what: a word that was meant and seen typed otherwise is typed so as often; any
+other word is changed as often as unseen words are, by a change of letters that annotated pairs have and that its own
+letters allow (``change_of``: what is left of both words without their common beginning and end), drawn by
+how many pairs have it. What comes out has its truth beside it: messages to learn from, or to be measured on.
+
+Han and Baldwin, "Lexical normalisation of short text messages: makn sens a #twitter", 2011, section 5 (synthetic pairs
+for a translation model).
+
+**Which language** a message is in: byte n-grams of messages, compared with prototypes of languages. The prototype q of
+a language is the distribution of byte n-grams (1 to 3) in some of its text; a message has another, p. Their skew
+divergence
+
+    s(p, q) = sum over x of p(x) log(p(x) / (a q(x) + (1 - a) p(x)))
+
+is 0 where they are equal and stays finite where q lacks something; the language is that of the nearest prototype.
+
+Lee, "On the effectiveness of the skew divergence for statistical language analysis", 2001; Baldwin and Lui, "Language
+identification: the long and the short of the matter", 2010.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from corpuscle.compiled import frozen
+from corpuscle.measure.overlaps import edit_distance
+from corpuscle.normalise.tokens import change_of, is_examined
+from corpuscle.random import Random
+from corpuscle.text.normalised import Normalised
+from corpuscle.text.origin import error_about
+
+__all__ = ["CATEGORIES", "Languages", "Noise", "Survey", "category_of", "error_categories", "survey_of"]
+
+CATEGORIES = ("letter", "number", "letter and number", "slang", "other")
+_BINS = 10
+
+
+class Survey(NamedTuple):
+    """What a text has: ``messages``; ``tokens`` that may be words, those that are ``unknown`` to the lexicon, by
+    ``types`` too; ``histogram``: messages by the share of their unknown tokens, in tenths; ``frequent``: the most
+    frequent unknown words with their counts."""
+
+    messages: int
+    tokens: int
+    unknown: int
+    types: int
+    unknown_types: int
+    histogram: list[int]
+    frequent: list[tuple[str, int]]
+
+
+def survey_of(messages: Iterable[Sequence[str]], known: Collection[str], most: int = 20) -> Survey:
+    """Count the words of messages that are not ``known`` (in lower case). Messages without words are not counted in the
+    histogram, whose last bin has the share 1, too."""
+    types: Counter[str] = Counter()
+    histogram = np.zeros(_BINS, np.int64)
+    n = 0
+    for message in messages:
+        n += 1
+        words = [token.lower() for token in message if is_examined(token)]
+        types.update(words)
+        if words:
+            share = sum(word not in known for word in words) / len(words)
+            histogram[min(_BINS - 1, int(share * _BINS))] += 1
+    strange = Counter({word: count for word, count in types.items() if word not in known})
+    return Survey(
+        n, types.total(), strange.total(), len(types), len(strange), histogram.tolist(),
+        sorted(strange.items(), key=lambda item: (-item[1], item[0]))[:most],
+    )  # fmt: skip
+
+
+def category_of(typed: str, meant: str, slang: Collection[str] = ()) -> str:
+    """The category of one error.
+
+    >>> [category_of(*pair) for pair in (("talkin", "talking"), ("4", "for"), ("b4", "before"), ("lol", "laugh aloud"))]
+    ['letter', 'number', 'letter and number', 'slang']
+    """
+    typed, meant = typed.lower(), meant.lower()
+    if typed in slang or " " in meant:
+        return "slang"
+    if typed.isdigit():
+        return "number"
+    if any(char.isdigit() for char in typed):
+        return "letter and number"
+    a, b = (frozen(np.array([*map(ord, word)], np.int32), np.int32) for word in (typed, meant))
+    longer = max(len(a), len(b))
+    return "letter" if edit_distance(a, b, longer) <= longer / 2 else "other"
+
+
+def error_categories(gold: Normalised, slang: Collection[str] = ()) -> dict[str, int]:
+    """How many errors of annotated messages each category has."""
+    found = Counter(
+        category_of(one, right, slang)
+        for i, message in enumerate(gold.corpus)
+        for one, right in zip(message, gold.standard(i), strict=True)
+        if one.lower() != right.lower()
+    )
+    return {name: found[name] for name in CATEGORIES}
+
+
+_FEWEST = 10
+_ADDED = 1.0
+
+
+class Noise:
+    """What happens to words as they are typed: ``typed_as``, meant word -> typed forms with counts; ``changes``,
+    (where, meant letters) -> typed letters with counts, where 0 is the beginning of a word, 2 its end, 1 inside;
+    ``rate``, how often a word is changed that is not in ``typed_as``."""
+
+    def __init__(self, gold: Normalised):
+        self.typed_as: dict[str, Counter[str]] = {}
+        self.changes: dict[tuple[int, str], Counter[str]] = {}
+        words = changed = 0
+        for i, message in enumerate(gold.corpus):
+            for one, right in zip(message, gold.standard(i), strict=True):
+                typed, meant = one.lower(), " ".join(right.lower().split())
+                if not meant or not is_examined(meant.split()[0]):
+                    continue
+                words, changed = words + 1, changed + (typed != meant)
+                self.typed_as.setdefault(meant, Counter())[typed] += 1
+                if typed != meant and " " not in meant:
+                    became, was = change_of(typed, meant)
+                    kept = len(meant) - len(was)
+                    where = 0 if typed == became + meant[len(was) :] else 2 if typed == meant[:kept] + became else 1
+                    self.changes.setdefault((where, was), Counter())[became] += 1
+        if changed < _FEWEST:
+            raise gold.error(f"only {changed} changed words; at least {_FEWEST} are needed to learn noise")
+        self.rate = changed / words
+
+    def __repr__(self) -> str:
+        """How much was seen."""
+        return f"<Noise of {len(self.typed_as):,} words, {len(self.changes):,} kinds of changes>"
+
+    def typed(self, word: str, random: Random) -> str:
+        """A word (lower case) as it may be typed."""
+        seen = self.typed_as.get(word)
+        if seen is not None:
+            forms = sorted(seen)
+            known = sum(seen.values())
+            if random.uniform() < known / (known + _ADDED):
+                return random.choice(forms, [float(seen[form]) for form in forms])
+        if random.uniform() >= self.rate:
+            return word
+        options, weights = [], []
+        for where, was in sorted(self._fitting(word)):
+            for became, count in sorted(self.changes[where, was].items()):
+                options.append((where, was, became))
+                weights.append(float(count))
+        if not options:
+            return word
+        where, was, became = random.choice(options, weights)
+        if where == 0:
+            result = became + word[len(was) :]
+        elif where == 2:
+            result = word[: len(word) - len(was)] + became
+        else:
+            places = [k for k in range(1, len(word)) if word.startswith(was, k)]
+            at = random.choice(places)
+            result = word[:at] + became + word[at + len(was) :]
+        return result or word
+
+    def _fitting(self, word: str) -> set[tuple[int, str]]:
+        """The changes that the letters of a word allow."""
+        n = len(word)
+        parts = {(1, word[a:b]) for a in range(1, n) for b in range(a, min(n, a + 4))}
+        parts |= {(0, word[:b]) for b in range(min(n, 6) + 1)} | {(2, word[a:]) for a in range(max(0, n - 6), n + 1)}
+        return parts & self.changes.keys()
+
+    def corrupt(self, messages: Sequence[Sequence[str]], seed: int, purpose: str = "normalise.noise") -> Normalised:
+        """Messages as they may be typed, beside what they mean. A word that becomes several tokens stays one token."""
+        results = []
+        for i, message in enumerate(messages):
+            random = Random(seed, purpose, 0, i)
+            results.append([
+                self.typed(word.lower(), random).replace(" ", "") or word if is_examined(word) else word
+                for word in message
+            ])  # fmt: skip
+        return Normalised.from_messages(results, messages)
+
+
+_ORDERS = (1, 2, 3)
+_SKEW = 0.99
+_TABLE = 1 << 16
+
+
+def _grams(text: str) -> np.ndarray:
+    """The byte n-grams of a text as numbers below 3 times ``_TABLE``: single bytes, pairs, and threes, the latter by a
+    hash; int64."""
+    data = np.frombuffer(f" {text.lower()} ".encode("utf-8", "surrogatepass"), np.uint8).astype(np.int64)
+    pairs = data[:-1] * 256 + data[1:]
+    threes = (pairs[:-1] * 40503 + data[2:] * 30011) % _TABLE
+    return np.concatenate([data, _TABLE + pairs, 2 * _TABLE + threes])
+
+
+class Languages:
+    """Prototypes of languages: ``names``, and their distributions, float64 (n_languages, n_grams)."""
+
+    def __init__(self, texts: Mapping[str, Sequence[str]]):
+        if len(texts) < 2:
+            reason = "languages are told apart from each other: give texts of two at least"
+            raise error_about(next(iter(texts.values()), None), reason)
+        self.names = sorted(texts)
+        self.prototypes = np.zeros((len(texts), len(_ORDERS) * _TABLE))
+        for row, name in zip(self.prototypes, self.names, strict=True):
+            for line in texts[name]:
+                np.add.at(row, _grams(line), 1.0)
+            if not row.any():
+                raise error_about(texts[name], f"the text of language {name} is empty")
+            row /= row.sum()
+
+    def __repr__(self) -> str:
+        """What it can tell apart."""
+        return f"<Languages {', '.join(self.names)}>"
+
+    def divergences(self, message: str) -> np.ndarray:
+        """The skew divergence of a message from each prototype: float64 (n_languages,)."""
+        grams, counts = np.unique(_grams(message), return_counts=True)
+        p = counts / counts.sum()
+        return np.asarray((p * np.log(p / (_SKEW * self.prototypes[:, grams] + (1 - _SKEW) * p))).sum(axis=1))
+
+    def language(self, message: str) -> str:
+        """The language of the nearest prototype, of equal ones the first by alphabet."""
+        return self.names[int(np.argmin(self.divergences(message)))]

@@ -1,0 +1,228 @@
+"""Which candidate a token becomes: scores of all candidates of some messages, the best of each, and why.
+
+- ``loglinear``: weighted features. All places of a message are decided together (``kernels.joint``), or one by one with
+  the neighbours as they most often stand; then each is compared with its own candidates, given the others;
+- ``sum``: the plain sum of similarities and of the context (language model and bank, each scaled to 0..1 over the
+  candidates); ``similarity``, ``context``: one of the two;
+- ``channel``: log P(t | s) P(s); ``dictionary``: the most frequent replacement.
+
+Of equal candidates the one that fits the context better is taken, then the more frequent, then the first by alphabet.
+
+Han and Baldwin, "Lexical normalisation of short text messages: makn sens a #twitter", 2011, sections 4.2 and 4.3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from corpuscle.normalise.bank import Matches, matches
+from corpuscle.normalise.candidates import (
+    AFTER,
+    AMONG,
+    CONTEXT,
+    FEATURES,
+    FREQUENCY,
+    SLANG,
+    SUPPORT,
+    Entry,
+    side_columns,
+)
+from corpuscle.normalise.contexts import Messages, Places, context_scores, places_of, windows_of
+from corpuscle.normalise.detector import fits
+from corpuscle.normalise.kernels.context import Candidates, best_candidates
+from corpuscle.normalise.kernels.joint import decode_messages
+from corpuscle.normalise.tokens import with_case
+
+if TYPE_CHECKING:
+    from corpuscle.normalise.normaliser import Normaliser
+
+__all__ = ["Choice", "choose", "scaled", "support_of"]
+
+_KEPT = 10
+_SIMILAR = np.array([1, 2, 3, 4, 5])
+_TRIED = 8
+"""The number of candidates of a token that take part in joint decoding."""
+
+
+class Choice(NamedTuple):
+    """What became of a token: where it stands, how it was typed, what it becomes, how certain that is; and its
+    candidates, best first, with their scores and the part of each feature that has one."""
+
+    place: int
+    typed: str
+    form: str
+    confidence: float
+    ranked: list[tuple[str, float, dict[str, float]]]
+
+    def described(self) -> dict[str, Any]:
+        """As JSON has it."""
+        candidates = [{"form": form, "score": score, "parts": parts} for form, score, parts in self.ranked]
+        return {
+            "token": self.place, "typed": self.typed, "form": self.form, "confidence": self.confidence,
+            "candidates": candidates,
+        }  # fmt: skip
+
+
+def explained(message: Sequence[str], choices: Sequence[Choice]) -> dict[str, Any]:
+    """A message with what was changed in it and why, as JSON has it."""
+    forms = list(message)
+    for choice in choices:
+        forms[choice.place] = choice.form
+    changes = [choice.described() for choice in choices if choice.form != choice.typed]
+    return {"typed": " ".join(message), "text": " ".join(filter(None, forms)), "changes": changes}
+
+
+class _Scored(NamedTuple):
+    """All candidates of some messages: by the language model, by the bank, and altogether (-inf: not considered)."""
+
+    context: np.ndarray
+    support: np.ndarray
+    total: np.ndarray
+
+
+def choose(chunk: tuple[Messages, Any, int], model: Normaliser) -> list[list[Choice]]:
+    """What becomes of the tokens of messages that have candidates: messages, which tokens are known to be ill-formed if
+    any is, and how many candidates are to be told."""
+    messages, wrong, ranked = chunk
+    places = places_of(model, messages, wrong)
+    candidates = places.candidates()
+    scored = _scored(model, messages, places, candidates)
+    n = len(places.entries)
+    best, confidence = np.empty(n, np.int64), np.empty(n)
+    frequency = np.concatenate([np.zeros(0), *(entry.table[:, FREQUENCY] for entry in places.entries)])
+    best_candidates(candidates.places, scored.total, scored.context, frequency, best, confidence)
+    if model.combine == "dictionary":
+        confidence[:] = 1.0
+    stays = _stays(model, messages, places, candidates, scored.context) if wrong is None else np.zeros(n, bool)
+    least = model.least_confidence if wrong is None else model.min_confidence or 0.0
+    found: list[list[Choice]] = [[] for _ in messages]
+    begins = candidates.places.tolist()
+    for k, (top, sure) in enumerate(zip(best.tolist(), confidence.tolist(), strict=True)):
+        message, token = places.messages[k], places.tokens[k]
+        typed, form = messages[message][token], places.entries[k].forms[top - begins[k]]
+        is_kept = stays[k] or form == typed.lower() or sure < least
+        rows = _ranked(model, places, k, typed, scored, slice(*begins[k : k + 2]))[:ranked] if ranked else []
+        found[message].append(Choice(token, typed, typed if is_kept else with_case(form, typed), sure, rows))
+    for message, token, form, sure in places.decided:
+        typed = messages[message][token]
+        found[message].append(Choice(token, typed, with_case(form, typed), sure, []))
+    for message in {row[0] for row in places.decided}:
+        found[message].sort()
+    return found
+
+
+def support_of(model: Normaliser, messages: Messages, places: Places) -> np.ndarray:
+    """What the words around a place say for each of its candidates by the bank: float64, 0 without a bank."""
+    if not len(model.bank_.keys):
+        return np.zeros(sum(len(entry.forms) for entry in places.entries))
+    return _matches(model, messages, places).sums
+
+
+def _matches(model: Normaliser, messages: Messages, places: Places) -> Matches:
+    windows = windows_of(model, messages, list(zip(places.messages, places.tokens, strict=True)))
+    which = np.repeat(np.arange(len(places.entries)), [len(entry.forms) for entry in places.entries])
+    numbers = np.concatenate([np.zeros(0, np.int32), *(entry.numbers for entry in places.entries)])
+    return matches(model.bank_, windows, which, numbers, model.expand)
+
+
+def _scored(model: Normaliser, messages: Messages, places: Places, candidates: Candidates) -> _Scored:
+    context = context_scores(places, candidates, model.lm_, None)
+    support = support_of(model, messages, places)
+    if model.combine != "loglinear":
+        parts = [
+            _plain_scores(model, entry, context[a:b], support[a:b])
+            for entry, (a, b) in zip(places.entries, pairwise(candidates.places.tolist()), strict=True)
+        ]
+        return _Scored(context, support, np.concatenate([np.zeros(0), *parts]))
+    weight = float(model.weights_[1, CONTEXT])
+    own = _own_scores(model, messages, places, support)
+    total = own + weight * context
+    if model.decode == "joint" and places.entries:
+        chosen, limits = np.empty(len(places.entries), np.int64), (_TRIED, model.beam)
+        decode_messages(model.lm_.automaton_, places.stream, candidates, own, total, weight, limits, chosen)
+        context = context_scores(places, candidates, model.lm_, None, chosen)
+        total = own + weight * context
+    return _Scored(context, support, total)
+
+
+def _own_scores(model: Normaliser, messages: Messages, places: Places, support: np.ndarray) -> np.ndarray:
+    """The weighted features of all candidates without that of the language model."""
+    weights = model.weights_
+    scores = np.concatenate([np.zeros(0), *(entry.scores for entry in places.entries)])
+    if len(model.bank_.keys):
+        seen = np.repeat([int(e.seen) for e in places.entries], [len(e.forms) for e in places.entries])
+        scores += weights[seen.astype(np.int64), SUPPORT] * support
+    at = 0
+    for k, entry in enumerate(places.entries):
+        if entry.own >= 0:
+            scores[at + entry.own] += weights[int(entry.seen), AMONG] * places.unknown[k]
+        if entry.seen and len(model.after_):
+            typed = messages[places.messages[k]][places.tokens[k]].lower()
+            sides = side_columns(model, entry, typed, places.sides[k])
+            if sides is not None:
+                scores[at : at + len(sides)] += sides @ weights[1, AFTER : AFTER + 2]
+        at += len(entry.forms)
+    return scores
+
+
+def _plain_scores(model: Normaliser, entry: Entry, context: np.ndarray, support: np.ndarray) -> np.ndarray:
+    """The scores of the candidates of one token by what the weighted features are compared with."""
+    table = entry.table
+    if model.combine == "channel":
+        return np.asarray(table[:, 0] + table[:, FREQUENCY])
+    if model.combine == "dictionary":
+        return np.asarray(entry.counts + 0.5 * table[:, SLANG])
+    scores = np.zeros(len(table))
+    if model.combine != "context":
+        scores += table[:, _SIMILAR].sum(axis=1)
+    if model.combine != "similarity":
+        scores += scaled(context) + scaled(support)
+    scores[np.argsort(-context, kind="stable")[_kept(model, len(table)) :]] = -np.inf
+    return scores
+
+
+def _kept(model: Normaliser, n: int) -> int:
+    """How many of n candidates the language model keeps."""
+    return max(_KEPT, int(np.ceil(model.keep * n)))
+
+
+def scaled(values: np.ndarray) -> np.ndarray:
+    """Values scaled to 0..1; 0 where all are the same."""
+    low, high = values.min(), values.max()
+    return (values - low) / (high - low) if high > low else np.zeros(len(values))
+
+
+def _stays(
+    model: Normaliser, messages: Messages, places: Places, candidates: Candidates, context: np.ndarray
+) -> np.ndarray:
+    """Which places the detector, if there is one, holds to be well-formed: bool (n_places,). Words of the dictionary of
+    slang are not."""
+    stays = np.zeros(len(places.entries), bool)
+    if model.detector_ is None or not len(stays):
+        return stays
+    fitting = fits(model.detector_, _matches(model, messages, places))
+    for k, (begin, end) in enumerate(pairwise(candidates.places.tolist())):
+        if not places.entries[k].table[:, SLANG].any():
+            best = np.argsort(-context[begin:end], kind="stable")[: _kept(model, end - begin)]
+            stays[k] = fitting[begin:end][best].sum() < model.positives
+    return stays
+
+
+def _ranked(
+    model: Normaliser, places: Places, k: int, typed: str, scored: _Scored, mine: slice
+) -> list[tuple[str, float, dict[str, float]]]:
+    """The candidates of place k, best first, with their scores and what each feature adds (loglinear) or is."""
+    entry, total = places.entries[k], scored.total[mine]
+    both = np.column_stack([scored.context[mine], scored.support[mine]])
+    table = places.table(k, typed.lower(), model, both)
+    order = np.lexsort((-table[:, FREQUENCY], -table[:, CONTEXT], -total)).tolist()
+    values = table * model.weights_[int(entry.seen)] if model.combine == "loglinear" else table
+
+    def parts(c: int) -> dict[str, float]:
+        return {FEATURES[f]: float(values[c, f]) for f in np.flatnonzero(values[c]).tolist()}
+
+    return [(entry.forms[c], float(total[c]), parts(c)) for c in order if total[c] > -np.inf]

@@ -1,0 +1,156 @@
+"""The weights of features, learned from annotated messages.
+
+Words that were seen there and words that were not are two matters: of the one it counts what they stood for, of the
+others what they look like. So both have weights of their own, but for the language model, which has one weight for
+whole messages. Each annotated token is looked at as if it had not been seen: without itself among the replacements, and
+with a language model of the other parts of the messages (jackknife), and, where no list of words is given, with their
+words alone. The weights have the highest likelihood (``engine.optim``). Most words are right as they are, so that the
+likely answer is too often to leave a word alone: the weights of the word itself are then lowered as far as F1 of the
+changes in the annotated messages rises.
+
+Och and Ney, "Discriminative training and maximum entropy models for statistical machine translation", 2002.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from corpuscle.engine.optim import likelihood
+from corpuscle.engine.optim.mert import Pools
+from corpuscle.lm import NgramModel
+from corpuscle.normalise.candidates import CHANGE, CONTEXT, DEFAULTS, FEATURES, ITSELF, SEEN, SEEN_COLUMNS, seen_columns
+from corpuscle.normalise.contexts import Messages, context_scores, places_of
+from corpuscle.normalise.decoding import support_of
+from corpuscle.random import folds
+from corpuscle.text.corpus import starts_of
+from corpuscle.text.normalised import Normalised
+
+if TYPE_CHECKING:
+    from corpuscle.normalise.normaliser import Normaliser
+
+__all__ = ["best_threshold", "fitted_weights"]
+
+_FOLDS = 5
+_PENALTY = 1e-6
+"""On squared weights; most words are right as they are, so that the mean likelihood changes little."""
+_THRESHOLDS = np.arange(0.0, 0.96, 0.05)
+_LOWER = np.arange(0.0, 2.05, 0.1)
+
+
+def fitted_weights(
+    model: Normaliser,
+    typed: Messages,
+    meant: Messages,
+    clean: Messages,
+    standard: Messages,
+    without: Callable[[Messages], Normaliser],
+) -> np.ndarray | None:
+    """The weights for messages as typed and as meant, token by token, given ``clean`` text beside what was meant
+    (``standard``, as plain sentences): float64 (2, n_features), of words that were not seen and of those that were;
+    none where there is nothing to learn them from. ``without``: the model that knows the words of some of the
+    ``standard`` sentences only."""
+    fold_of = folds(model.seed, "normalise.weights", len(typed), _FOLDS)
+    tables: list[np.ndarray] = []
+    right: list[np.ndarray] = []
+    ill_formed = 0
+    for fold in range(_FOLDS):
+        others = [standard[i] for i in np.flatnonzero(fold_of != fold).tolist()]
+        mine = np.flatnonzero(fold_of == fold).tolist()
+        if any(others) and mine:
+            lm = model.language_model([*clean, *others])
+            part = without(others)
+            ill_formed += _add(part, [typed[i] for i in mine], [meant[i] for i in mine], lm, tables, right)
+    if not tables:
+        return None
+    starts, width = starts_of(map(len, tables)), len(FEATURES)
+    pools = Pools(starts, np.vstack(tables), np.concatenate(right).astype(np.float64)[:, None])
+    positive = np.tile(np.isin(np.arange(width), [0, SEEN, CONTEXT]), 2)
+    _, found = likelihood.maximise(pools, np.tile(DEFAULTS, 2), positive, _PENALTY)
+    weights = found.reshape(2, width)
+    weights[0, CONTEXT] = weights[1, CONTEXT]
+    weights[:, ITSELF] -= _lower_by(pools, found, ill_formed)
+    return weights
+
+
+def _doubled(table: np.ndarray, seen: bool) -> np.ndarray:
+    """Features of an unseen word in the first half of the columns, those of a seen one in the second; the context
+    always in the second."""
+    both = np.zeros((len(table), 2, table.shape[1]))
+    both[:, int(seen)] = table
+    both[:, :, CONTEXT] = [0.0, 1.0] * table[:, CONTEXT, None]
+    return both.reshape(len(table), -1)
+
+
+def _add(
+    model: Normaliser, typed: Messages, meant: Messages, lm: NgramModel, tables: list[np.ndarray],
+    right: list[np.ndarray],
+) -> int:  # fmt: skip
+    """Add the candidates of some messages, and which are right; returns how many tokens of them are ill-formed."""
+    places = places_of(model, typed, None)
+    candidates = places.candidates()
+    scores = np.zeros((len(candidates.starts) - 1, 2))
+    scores[:, 0] = context_scores(places, candidates, lm, lm.vocab_.mapping_from(model.lm_.vocab_))
+    scores[:, 1] = support_of(model, typed, places)
+    begins, ill_formed = candidates.places, 0
+    for k, entry in enumerate(places.entries):
+        i, token = places.messages[k], places.tokens[k]
+        word = typed[i][token].lower()
+        answer = " ".join(meant[i][token].lower().split())
+        ill_formed += answer != word
+        own = np.array([form == answer for form in entry.forms])
+        at = int(np.argmax(own)) if own.any() else -1
+        counts = np.maximum(entry.counts - own, 0.0)
+        kept = entry.unseen | (counts > 0)
+        if kept.sum() < 2:
+            continue
+        table = places.table(k, word, model, scores[begins[k] : begins[k + 1]], at)
+        table[:, SEEN_COLUMNS] = seen_columns(counts, table[:, ITSELF] > 0)
+        if at >= 0 and entry.counts[at] == 1 and table[at, ITSELF] == 0:  # without it, its change is rarer by one
+            shared = table[:, CHANGE] == table[at, CHANGE]
+            table[shared, CHANGE] = np.log(np.maximum(np.exp(table[shared, CHANGE]) - 1.0, 1.0))
+        tables.append(_doubled(table[kept], counts.any()))
+        right.append(own[kept])
+    return ill_formed
+
+
+def _lower_by(pools: Pools, weights: np.ndarray, ill_formed: int) -> np.ndarray:
+    """By how much the weights of the word itself, unseen and seen, are lowered so that F1 of changes is highest; the
+    least of equals: float64 (2,)."""
+    scores, begins = pools.features @ weights, pools.starts[:-1]
+    itself, right = pools.features[:, [ITSELF, len(FEATURES) + ITSELF]] > 0, pools.statistics[:, 0] > 0
+    item = np.repeat(np.arange(len(begins)), np.diff(pools.starts))
+    is_seen = np.logical_or.reduceat(itself[:, 1], begins)
+    found = np.zeros((2, len(_LOWER), 2))  # right changes and all changes, by kind of word and shift
+    for k, less in enumerate(_LOWER):
+        moved = scores - less * itself.any(axis=1)
+        best = np.flatnonzero(moved == np.maximum.reduceat(moved, begins)[item])
+        best = best[np.unique(item[best], return_index=True)[1]]
+        changed = best[~itself[best].any(axis=1)]
+        for seen in (0, 1):
+            mine = changed[is_seen[item[changed]] == seen]
+            found[seen, k] = right[mine].sum(), len(mine)
+    both = found[0][:, None] + found[1][None]
+    figures = 2.0 * both[..., 0] / np.maximum(1, both[..., 1] + ill_formed)
+    return _LOWER[list(np.unravel_index(int(np.argmax(figures)), figures.shape))]
+
+
+def best_threshold(model: Normaliser, dev: Normalised) -> float:
+    """The confidence that changes need so that F1 of changes is highest on some annotated messages, the least of
+    equals."""
+    typed, rows = [list(message) for message in dev.corpus], []
+    for i, choices in enumerate(model.choices(typed)):
+        meant = dev.standard(i)
+        rows += [
+            (one.confidence, one.form.lower() == meant[one.place].lower())
+            for one in choices if one.form.lower() != one.typed.lower()
+        ]  # fmt: skip
+    sure, right = np.array(rows, np.float64).reshape(-1, 2).T
+    wrong = sum(
+        one.lower() != other.lower()
+        for i, message in enumerate(typed) for one, other in zip(message, dev.standard(i), strict=True)
+    )  # fmt: skip
+    figures = [2.0 * right[sure >= least].sum() / max(1, (sure >= least).sum() + wrong) for least in _THRESHOLDS]
+    return float(_THRESHOLDS[int(np.argmax(figures))])

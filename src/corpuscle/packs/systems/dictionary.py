@@ -1,0 +1,231 @@
+"""The dictionary of a pack: a page to read with a search box, tables to work with, and a file for FLEx.
+
+What people look for comes first: content words by frequency, then the words that make up half of the text (articles,
+particles, punctuation), then what is written alike in both languages (names, numbers). What was linked only once is in
+the tables, and on the page behind a switch.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from corpuscle.align.lexicon import Entry
+from corpuscle.packs import page
+from corpuscle.text.bitext import Bitext
+from corpuscle.text.corpus import Corpus
+from corpuscle.text.files import write_atomically
+from corpuscle.text.html import Html, bdi, div, element, fragment, p, small, span
+from corpuscle.text.interlinear_formats import Sense, write_lift
+from corpuscle.text.scripts import code_of, direction
+from corpuscle.text.tables import NUMBER, write_table
+from corpuscle.text.vocab import FIRST
+from corpuscle.text.wording import clip, counted
+
+__all__ = [
+    "MOST_BYTES", "PAGE", "TABLES", "card", "content_first", "frequent_words", "headwords", "how_sure", "key",
+    "kind_of", "whole_page", "write",
+]  # fmt: skip
+
+PAGE, TABLES = "dictionary.html", ("dictionary.tsv", "dictionary.csv", "dictionary.lift")
+MOST_BYTES = 450_000
+"""The data of the page have at most this number of bytes; the tables hold everything."""
+
+COLUMNS = (
+    "source", "target", "confidence", "links", "p(target|source)", "p(source|target)", "example", "translation",
+    "kind", "sure",
+)  # fmt: skip
+
+_SCRIPT = Path(__file__).parent.parent / "dictionary.js"
+_MOST_TRANSLATIONS, _EXAMPLE, _FOR_EXAMPLES = 6, 30, 0.5
+_LIKELY, _SURE, _SEVERAL = 0.87, 0.9, 1.5
+_CLASSES = {"seen once": "once", "unsure": "sure0", "likely": "sure1", "sure": "sure2"}
+_KINDS = ("content", "frequent", "alike")
+
+
+def frequent_words(corpus: Corpus) -> set[str]:
+    """The most frequent words, those that make up half of a text: few of them have a meaning of their own."""
+    counts = corpus.vocab.counts[FIRST:]
+    order = np.argsort(-counts, kind="stable")
+    before = np.cumsum(counts[order]) - counts[order]
+    return {corpus.vocab.word(int(i) + FIRST) for i in order[before < 0.5 * counts.sum()]}
+
+
+def kind_of(entry: Entry, frequent: set[str]) -> str:
+    """``content``, ``frequent`` (half of the text consists of such words, and of marks), or ``alike``: written the same
+    way in both languages, or without letters."""
+    if entry.source.casefold() == entry.target.casefold() or not any(map(str.isalpha, entry.source)):
+        return "alike"
+    return "frequent" if entry.source in frequent else "content"
+
+
+def content_first(entries: Iterable[Entry], frequent: set[str]) -> list[Entry]:
+    """Entries by kind, and within a kind in their order."""
+    return sorted(entries, key=lambda entry: _KINDS.index(kind_of(entry, frequent)))
+
+
+def headwords(entries: Iterable[Entry], glosses: Mapping[str, str]) -> list[dict[str, Any]]:
+    """Words with their glosses and translations (target, links, confidence) as plain data, in the order of the
+    entries."""
+    return [
+        {
+            "word": clip(word),
+            "gloss": glosses.get(word, ""),
+            "translations": [[clip(e.target), round(e.links, 1), round(e.confidence, 3)] for e in group],
+        }
+        for word, group in groupby(entries, key=lambda entry: entry.source)
+    ]
+
+
+def card(headword: Mapping[str, Any]) -> Html:
+    """A headword with its translations in a small box."""
+    translations = [_translation(*translation) for translation in headword["translations"][:_MOST_TRANSLATIONS]]
+    head = bdi(headword["word"], class_="word head")
+    gloss = [small(headword["gloss"], " ", class_="gloss")] if headword.get("gloss") else []
+    line = p(head, " ", *gloss, fragment(*translations, between=", "), dir=direction(headword["word"]))
+    return page.card(line, translate="no")
+
+
+def _translation(word: str, links: float, confidence: float) -> Html:
+    return bdi(clip(word), class_=f"word {_CLASSES[how_sure(links, confidence)]}")
+
+
+def key() -> Html:
+    """What the shading of translations means."""
+    return p(fragment(*(span(name, class_=shade) for name, shade in _CLASSES.items()), between=" "), class_="key")
+
+
+def how_sure(links: float, confidence: float) -> str:
+    """``seen once``, whatever its confidence, ``unsure``, ``likely`` or ``sure``.
+
+    >>> how_sure(1.0, 0.95), how_sure(2.0, 0.95)
+    ('seen once', 'sure')
+    """
+    if links < _SEVERAL:
+        return "seen once"
+    return "sure" if confidence >= _SURE else "likely" if confidence >= _LIKELY else "unsure"
+
+
+def write(
+    entries: Sequence[Entry], bitext: Bitext, folder: Path, languages: Sequence[str], glosses: Mapping[str, str]
+) -> int:
+    """Write all entries as TSV, as CSV and as LIFT, and the page; returns how many of them the page has."""
+    frequent = frequent_words(bitext.source)
+    rows = [
+        (
+            e.source, e.target, e.confidence, e.links, e.forward, e.backward, *e.shown_in(bitext),
+            kind_of(e, frequent), how_sure(e.links, e.confidence),
+        )
+        for e in entries
+    ]  # fmt: skip
+    tsv, comma, lift = (folder / name for name in TABLES)
+    write_table(tsv, COLUMNS, rows)
+    with write_atomically(comma, "w") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(COLUMNS)
+        writer.writerows([f"{cell:{NUMBER}}" if isinstance(cell, float) else cell for cell in row] for row in rows)
+    codes = (code_of(languages[0]) or "qaa", code_of(languages[1]) or "qab")
+    words = (
+        (word, [_sense(entry, bitext) for entry in sorted(group, key=lambda e: -e.confidence)])
+        for word, group in groupby(entries, key=lambda entry: entry.source)
+    )
+    write_lift(words, lift, codes)
+    page, on_page = whole_page(entries, bitext, languages, glosses)
+    with write_atomically(folder / PAGE, "w") as file:
+        file.write(page)
+    return on_page
+
+
+def _sense(entry: Entry, bitext: Bitext) -> Sense:
+    sure = f"{how_sure(entry.links, entry.confidence)}, {entry.confidence:.2f}, {entry.links:.1f} links"
+    return Sense(entry.target, sure, *entry.shown_in(bitext))
+
+
+def whole_page(
+    entries: Sequence[Entry], bitext: Bitext, languages: Sequence[str], glosses: Mapping[str, str]
+) -> tuple[Html, int]:
+    """The dictionary as a page, and how many of the entries it has."""
+    data = _data(entries, bitext, glosses)
+    titles = [f"{languages[0]} to {languages[1]}", f"{languages[1]} to {languages[0]}"]
+    shown = len(data["entries"])
+    part = f" This page has {shown:,} of them, the more frequent words; the tables have all."
+    rest = "" if shown == len(entries) else part
+    lead = (
+        f"{counted(len(entries), 'entry', 'entries')}, learned from {counted(len(bitext), 'sentence pair')} by "
+        f"counting which words are linked. Nobody has checked them.{rest} The percentage says of how many such entries "
+        "people would find the links right (measured where people have linked words by hand), followed by how often "
+        "the two words were linked."
+    )
+    options = [element("option", title, value=i) for i, title in enumerate(titles)]
+    controls = div(
+        element("label", "Find ", element("input", id="find", type="search", autocomplete="off")),
+        element("label", "from ", element("select", *options, id="way")),
+        element("label", element("input", id="unsure", type="checkbox"), " also what is unsure or seen once"),
+        class_="controls",
+    )
+    files = [element("a", name, href=name) for name in TABLES]
+    written = page.document(
+        "Dictionary",
+        element("header", element("h1", "Dictionary"), p(lead, class_="lead"), key()),
+        controls,
+        element("nav", id="letters", class_="letters"),
+        p("", id="said", class_="note", **{"aria-live": "polite"}),
+        element("dl", id="found", class_="dictionary", translate="no"),
+        element("noscript", p("The search of this page needs JavaScript; the tables do not.")),
+        page.note("All entries: ", fragment(*files, between=", "), "."),
+        script=_SCRIPT.read_text(encoding="utf-8"),
+        data=data,
+    )
+    return written, shown
+
+
+def _data(entries: Sequence[Entry], bitext: Bitext, glosses: Mapping[str, str]) -> dict[str, Any]:
+    """What the script of the page reads: entries in the order of their worth, as many as there is room for, with an
+    example for the surest translation of each word as long as there is room for those."""
+
+    def room(value: object) -> int:
+        return len(json.dumps(value)) + 2
+
+    ordered = content_first(entries, frequent_words(bitext.source))
+    rows: list[list[Any]] = []
+    examples: dict[int, int] = {}
+    lines: list[list[str]] = []
+    meanings: dict[str, str] = {}
+    size, for_examples, seen = 0, 0, set[str]()
+    for e in ordered:
+        row: list[Any] = [
+            clip(e.source), clip(e.target), round(100 * e.confidence), round(e.links), how_sure(e.links, e.confidence),
+            -1,
+        ]  # fmt: skip
+        size += room(row)
+        if e.source in glosses and e.source not in meanings:
+            meanings[row[0]] = glosses[e.source]
+            size += room(row[0]) + room(glosses[e.source])
+        if size > MOST_BYTES:
+            break
+        if e.example >= 0 and e.source not in seen and e.links >= _SEVERAL:
+            if e.example not in examples:
+                cut = [_beginning(side.words(e.example)) for side in (bitext.source, bitext.target)]
+                if for_examples + room(cut) < _FOR_EXAMPLES * MOST_BYTES and size + room(cut) < MOST_BYTES:
+                    for_examples += room(cut)
+                    size += room(cut)
+                    examples[e.example] = len(lines)
+                    lines.append(cut)
+            row[5] = examples.get(e.example, -1)
+            seen.add(e.source)
+        rows.append(row)
+    ways = [
+        direction(" ".join(side.words(i)[0] for i in range(min(50, len(side))) if side.lengths[i])) or "ltr"
+        for side in (bitext.source, bitext.target)
+    ]
+    return {"entries": rows, "examples": lines, "glosses": meanings, "directions": ways}
+
+
+def _beginning(words: Sequence[str]) -> str:
+    return " ".join([clip(word) for word in words[:_EXAMPLE]] + (["…"] if len(words) > _EXAMPLE else []))

@@ -1,0 +1,415 @@
+"""The language model of a pack: which order and method suit the text, how good it is, and what surprises it.
+
+Kneser-Ney models of orders 1 to 5 learn from nine tenths of the text and are measured on the tenth that they have not
+seen; at the best order other methods are tried, too. The best of them is then learned once more, from everything: that
+model is the one in the pack.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from corpuscle.catalogue import TASKS
+from corpuscle.errors import InputError, warn
+from corpuscle.figures import Series, line_plot
+from corpuscle.lm import LanguageModel, NgramModel, PlreModel, find_markup
+from corpuscle.measure import Result
+from corpuscle.packs import page
+from corpuscle.packs.chapter import Card, Chapter, amount, grade
+from corpuscle.packs.findings import Findings, Table, pick, with_counts
+from corpuscle.packs.heldout import FEWEST_DOCUMENTS, part_held
+from corpuscle.packs.job import FEWEST_SPACES, Job
+from corpuscle.packs.step import Step
+from corpuscle.progress import bar
+from corpuscle.random import purpose_id, shuffle, stream
+from corpuscle.text.corpus import Corpus
+from corpuscle.text.html import Html, bdi, fragment, h3, p, span
+from corpuscle.text.overlap import item_hashes, seen
+from corpuscle.text.vocab import FIRST, UNKNOWN
+from corpuscle.text.wording import clip, count, percent
+
+__all__ = ["LANGUAGE_MODEL"]
+
+FILE = "models/lm.model"
+SETTINGS = {"methods": ["mkn", "plre"], "orders": [1, 2, 3, 4, 5], "min_count": 1}
+_SURPRISING, _ORDINARY, _SAMPLED = 8, 3, 5
+_FEWEST_WORDS = 6  # a sentence of a word or two is surprising by accident
+_MOST_WORDS = 60
+_LINE = ("order", "perplexity", "low", "high")
+_SHADES, _BITS_A_SHADE = 7, 2.5
+_SHARES = (0.0, 100.0)
+"""The scale of two plots of shares that stand next to each other."""
+
+
+def _shown(perplexity: float) -> str:
+    """As people see it; what is not finite is kept as no number."""
+    if not math.isfinite(perplexity):
+        return "infinite"
+    return f"{perplexity:,.1f}" if perplexity < 1000 else f"{perplexity:,.0f}"
+
+
+def _edges(result: Result) -> str:
+    """Where the perplexity may lie."""
+    return " to ".join(_shown(math.nan if edge is None else edge) for edge in pick(result, "low", "high").values())
+
+
+@dataclass(frozen=True)
+class HeldOut:
+    """The part of a text that was held out, in whole ``groups`` ("documents", "sentences"), and how much of it also
+    stands in the rest."""
+
+    groups: str
+    sentences: int
+    words: int
+    repeated_sentences: int
+    repeated_words: int
+
+
+@dataclass(frozen=True)
+class Predicted(Findings):
+    """How well models of all ``orders`` and, at the best, of all ``methods`` predict what was held out, what surprises
+    the best of them, and what the one in the pack makes up (``sampled``).
+
+    - ``coverage``: shares of held-out words that are ``unseen`` after the first n words have been ``read``, and
+      ``covered`` by the n most frequent words (``vocabulary``); ``frequencies``: ``count`` by ``rank``;
+    - ``surprising``, ``ordinary``: sentences with word, surprisal in bits (None: no bound) and whether it is unknown.
+    """
+
+    words: int
+    types: int
+    marked_unknown: int
+    sentences: int
+    segmented: bool
+    documents: int
+    held_out: HeldOut
+    orders: tuple[Result, ...]
+    order: int
+    methods: Mapping[str, Result]
+    method: str
+    coverage: Mapping[str, tuple[float, ...]]
+    frequencies: Mapping[str, tuple[int, ...]]
+    surprising: Table
+    ordinary: Table
+    sampled: tuple[tuple[str, ...], ...]
+    ngrams: tuple[int, ...]
+
+    def chapter(self, step: Step) -> Chapter:
+        """How sure the model is, whether more text would help, and what surprises it."""
+        chosen = self.methods[self.method]
+        figures = {name: value for name, value in chosen.to_json().items() if name != "signature"}
+        perplexity, simple = _shown(chosen["perplexity"]), _shown(self.orders[0]["perplexity"])
+        unseen = percent(chosen["oov"] / max(1, self.held_out.words))
+        sizes = [(f"n-grams of order {m}", count(n)) for m, n in enumerate(self.ngrams, 1)]
+        return Chapter(
+            headline=f"language model ({self.method}) of order {self.order}: held-out perplexity {perplexity} "
+            f"({_edges(chosen)}), {unseen} unknown words",
+            figures={"method": self.method, **figures},
+            cards=[
+                Card(count(self.words), f"words of text read, {count(self.types)} different ones"),
+                Card(perplexity, f"perplexity on unseen text, {unseen} of its words unknown",
+                     f"by frequency alone: {simple}"),
+            ],
+            body=[
+                *self._in_words(chosen, unseen),
+                h3("Which method"),
+                p(f"At order {self.order}; the first one is in the pack."),
+                self._compared(),
+                self._plots(),
+                h3("The most surprising sentences"),
+                p("The unseen sentences that the model found hardest, word for word. Look here first for other "
+                  "languages, misspellings, lists, and passages that were not split into words well."),
+                p("surprisal in bits: ",
+                  *(span(f"{i * _BITS_A_SHADE:g}{'+' if i == _SHADES - 1 else ''}", class_=f"s{i}")
+                    for i in range(_SHADES)), " ", span("never seen before", class_="unknown"), class_="key"),
+                *map(_shaded, self.surprising),
+                h3("The most ordinary ones"),
+                *map(_shaded, self.ordinary),
+                h3("Sentences that the model made up"),
+                *(page.sentence(page.words(words)) for words in self.sampled if words),
+                h3("Size"),
+                page.facts([*sizes, ("file", f"{self.bytes / 1e6:.2f} MB")]),
+                page.note(f"How the figures were counted: {chosen.signature.replace('|', ', ')}."),
+            ],
+            commands=[
+                ("corpuscle lm score {model} TEXT --by-word", "the surprisal of every word of a text"),
+                ("corpuscle lm perplexity {model} TEXT", "how well the model predicts a text"),
+                ('corpuscle lm next {model} "SOME WORDS"', "what may come next"),
+                ("corpuscle lm sample {model} -n 5", "sentences that the model makes up"),
+                ("corpuscle lm export {model} -o lm.arpa --approximate", "the model for other tools"),
+            ],
+            verdict=self._verdict(chosen),
+        )  # fmt: skip
+
+    def _verdict(self, chosen: Result) -> str:
+        simple, ours = self.orders[0]["perplexity"], chosen["perplexity"]
+        gain = simple / max(ours, 1e-9) if math.isfinite(simple / max(ours, 1e-9)) else 0.0
+        how = grade(gain, (3, "It has learned how words follow one another"), (1.5, "It has learned something"),
+                    (0, "It knows hardly more than frequencies"))  # fmt: skip
+        much = amount(self.words, 20_000, 200_000, "text")
+        return f"{how} {much}: {gain:.1f} times better than guessing by frequency ({_whole(simple)} to {_whole(ours)})."
+
+    def _in_words(self, chosen: Result, unseen: str) -> list[Html]:
+        held, order, parts = self.held_out, self.order, list[Html]()
+        looks = "looks at each word alone" if order == 1 else f"looks at the last {order - 1} words to predict the next"
+        if order == 2:
+            looks = "looks at the last word to predict the next"
+        whole = "whole documents"
+        if held.groups == "sentences":
+            few = "there are few documents" if self.documents < FEWEST_DOCUMENTS else "nearly all is in a few documents"
+            whole = f"single sentences, since {few}"
+        marked = ", or the text itself marks them as unknown" if self.marked_unknown else ""
+        unknown = (
+            f"{unseen} of the words were unknown: they do not occur in the text it learned from{marked}. "
+            f"Leaving them out, the perplexity is {_shown(chosen['perplexity_without_oov'])}."
+            if chosen["oov"]
+            else "Not a single word was unknown."
+        )
+        parts.append(p(
+            f"The model {looks}. On text that it had not seen it was, on average, as unsure as if it had to choose "
+            f"among {_shown(chosen['perplexity'])} equally likely words (that is its perplexity; for another sample of "
+            f"sentences one would expect {_edges(chosen)}). {unknown}"
+        ))  # fmt: skip
+        parts.append(p(
+            f"These figures come from models trained without {part_held(held.words / max(1, self.words))} of the text "
+            f"({count(held.sentences)} sentences, {count(held.words)} words, {whole}, drawn by the seed). The order "
+            "was chosen by the same part. The model in the pack was then trained once more, with the same settings, on "
+            f"all {count(self.words)} words, so it should be a little better than the figures say."
+        ))  # fmt: skip
+        if self.segmented:
+            parts.append(p(
+                "The words are those that the segmenter has found. It was not told anything about that part, but it "
+                "has read it, which flatters these figures a little; and they are figures per word, so they cannot be "
+                "compared with those of other words for the same text."
+            ))  # fmt: skip
+        if (sentences := held.repeated_sentences / held.sentences) >= 0.005:
+            parts.append(p(
+                f"{percent(sentences)} of the held-out sentences, with "
+                f"{percent(held.repeated_words / max(1, held.words))} of the words, also occur word for word in the "
+                "rest of the text. Repetition makes figures look better than they are."
+            ))  # fmt: skip
+        return parts
+
+    def _compared(self) -> Html:
+        """The methods compared on the held-out part."""
+        first, rows = next(iter(self.methods)), []
+        base = self.methods[first]["perplexity"]
+        for name, result in sorted(self.methods.items(), key=lambda item: _perplexity(item[1])):
+            share = result["perplexity"] / base - 1
+            change = "" if name == first else f"{100 * (share if math.isfinite(share) else 0.0):+.1f} %"
+            rows.append((TASKS["lm"].methods[name].help, _shown(result["perplexity"]), _edges(result), change))
+        heading = ("method", "held-out perplexity", "95 % interval", "compared with Kneser-Ney")
+        return page.table(heading, rows, (1, 2, 3))
+
+    def _plots(self) -> Html:
+        rows = [pick(row, *_LINE) for row in self.orders if math.isfinite(row["perplexity"])]
+        line = Series("held-out perplexity", *([row[name] for row in rows] for name in _LINE))
+        coverage, frequencies = self.coverage, self.frequencies
+        read, unseen, sizes, covered = (coverage[name] for name in ("read", "unseen", "vocabulary", "covered"))
+        half = float(np.interp(read[-1] / 2, read, unseen))
+        known = [size for size in (10, 100, 1000, 10_000) if size <= sizes[-1]]
+        shares = [percent(float(share), 0) for share in np.interp(known, sizes, covered)]
+        said = ", ".join(f"{count(n)} words cover {share}" for n, share in zip(known, shares, strict=True))
+        return page.plots([
+            page.figure(
+                line_plot(
+                    [line], title="How much context helps",
+                    x_label="order: words the model looks at, with the predicted one",
+                    y_label="held-out perplexity (lower is better)", x_ticks=line.x, numbers=True,
+                ),
+                f"The best order is {self.order}. The band is the 95 % interval.",
+            ) if rows else fragment(),
+            page.curve(
+                "unknown words", read, [100 * share for share in unseen],
+                f"After half of the text {percent(half)} of the words of unseen text were unknown, after all of it "
+                f"{percent(unseen[-1])}.",
+                title="Would more text help?", x_label="words of text read", y_label="unknown words in unseen text, %",
+                log_x=True, reach=_SHARES,
+            ),
+            page.curve(
+                "covered", sizes, [100 * share for share in covered], f"The most frequent {said}." if said else "",
+                title="How few words cover the text", x_label="most frequent words known",
+                y_label="share of unseen text that they cover, %", log_x=True, reach=_SHARES,
+            ),
+            page.curve(
+                "words", frequencies["rank"], frequencies["count"],
+                "In most languages this is nearly a straight line (Zipf's law). Steps at the right are the rare words.",
+                title="Frequent and rare words", x_label="rank of the word", y_label="how often it occurs", log_x=True,
+                log_y=True,
+            ),
+        ])  # fmt: skip
+
+
+def _shaded(sentence: Mapping[str, Any]) -> Html:
+    """A sentence, each word the darker the more surprising it is; unknown words are underlined."""
+    parts = []
+    for word, bits, unknown in [*sentence["words"], *([["…", 0.0, False]] if sentence["cut"] else [])]:
+        shade = _SHADES - 1 if bits is None else min(_SHADES - 1, max(0, int(bits / _BITS_A_SHADE)))
+        tip = "impossible" if bits is None else f"{bits:.1f} bits"
+        marks = (" unknown", ", unknown") if unknown else ("", "")
+        parts.append(bdi(clip(word), class_=f"s{shade}{marks[0]}", title=f"{tip}{marks[1]}"))
+    return page.sentence(fragment(*parts, between=" "))
+
+
+def _markup(job: Job, text: Corpus) -> list[InputError]:
+    """The first literal edge of a sentence, if there is one."""
+    found = find_markup(text)
+    if found is None:
+        return []
+    return [InputError(*job.place(found[0]), f"a literal {found[1]}, which stands for the edge of a sentence")]
+
+
+def check(job: Job) -> list[InputError]:
+    """What is wrong with the text."""
+    return job.check_text() or _markup(job, job.raw)
+
+
+def learn(job: Job, settings: Mapping[str, Any]) -> Predicted:
+    """Learn models of several orders, choose one by a tenth that was held out, and learn it from everything."""
+    text, (train, held_out, groups) = job.text, job.split
+    if wrong := _markup(job, text):  # a segmenter may have split off what was no word before
+        raise wrong[0]
+    if job.unspaced and text is job.raw:
+        warn(
+            f"fewer than {percent(FEWEST_SPACES, 0)} of the characters are spaces, and words are what stands "
+            "between spaces: split the text into words before learning from it"
+        )
+
+    def learned(method: str, order: int, corpus: Corpus) -> Any:
+        same = {"order": order, "min_count": settings["min_count"], **job.common}
+        model = PlreModel(**same) if method == "plre" else NgramModel(method=method, **same)
+        return model.fit(corpus)
+
+    orders: list[Result] = []
+    first, *others = settings["methods"]
+    best: LanguageModel | None = None
+    with bar("language model", len(settings["orders"]) + len(others) + 1) as progress:
+        longest = learned(first, max(settings["orders"]), train)
+        for order in settings["orders"]:
+            model = longest.at_order(order)
+            orders.append(with_counts(model.perplexity(held_out, seed=job.seed), order=order))
+            if best is None or _perplexity(orders[-1]) < min(map(_perplexity, orders[:-1])):
+                best = model
+            progress.advance(note=f"order {order}: {orders[-1]['perplexity']:.1f}")
+        assert best is not None
+        methods = {first: orders[settings["orders"].index(best.order_)]}
+        for method in others:
+            other = learned(method, best.order_, train)
+            result = with_counts(other.perplexity(held_out, seed=job.seed), order=best.order_)
+            if _perplexity(result) < min(map(_perplexity, methods.values())):
+                best = other
+            methods[method] = result
+            progress.advance(note=f"{method}: {result['perplexity']:.1f}")
+        chosen = min(methods, key=lambda name: _perplexity(methods[name]))
+        final = learned(chosen, best.order_, text)
+        final.chosen_["order"] = best.order_
+        final.save(job.pack / FILE)
+        progress.advance()
+    recoded, repeated = held_out.recode(train.vocab), seen(item_hashes(train), held_out)
+    surprising, ordinary = _surprises(best, held_out)
+    return Predicted(
+        words=text.n_tokens,
+        types=len(text.vocab) - FIRST,
+        marked_unknown=int((text.tokens == UNKNOWN).sum()),
+        sentences=len(text),
+        segmented=text is not job.raw,
+        documents=0 if text.document_starts is None else len(text.document_starts) - 1,
+        held_out=HeldOut(
+            groups, len(held_out), held_out.n_tokens, int(repeated.sum()), int(held_out.lengths[repeated].sum())
+        ),
+        orders=tuple(orders),
+        order=best.order_,
+        methods=methods,
+        method=chosen,
+        coverage=_coverage(train, recoded, job.seed),
+        frequencies=_frequencies(text),
+        surprising=surprising,
+        ordinary=ordinary,
+        sampled=tuple(map(tuple, final.sample(_SAMPLED, seed=job.seed, max_length=_MOST_WORDS))),
+        ngrams=tuple(np.diff(final.tables_.levels).tolist()),
+    )
+
+
+def _perplexity(result: Result) -> float:
+    """For comparing: what is no number is infinite."""
+    return result["perplexity"] if math.isfinite(result["perplexity"]) else math.inf
+
+
+def _whole(perplexity: float) -> str:
+    return count(perplexity) if math.isfinite(perplexity) else "infinite"
+
+
+def _coverage(train: Corpus, held_out: Corpus, seed: int) -> dict[str, Any]:
+    """The share of held-out words that are unseen after reading n tokens, and covered by n types.
+
+    Sentences are read in random order: in their own, the curve would tell the order of topics and not the need of text.
+    """
+    order = np.arange(len(train))
+    shuffle(stream(seed, purpose_id("packs.coverage"), 0, 0), order)
+    n_types = len(train.vocab)
+    first_seen = np.full(n_types, train.n_tokens, np.int64)
+    types, first = np.unique(train.select(order).tokens, return_index=True)
+    first_seen[types] = first
+    first_seen[UNKNOWN] = train.n_tokens
+    reached = np.sort(first_seen[held_out.tokens])
+    read = np.unique(np.geomspace(min(100, train.n_tokens), train.n_tokens, 25).astype(np.int64))
+    unseen = 1 - np.searchsorted(reached, read, side="left") / max(1, len(reached))
+
+    by_frequency = np.argsort(-train.vocab.counts[FIRST:], kind="stable") + FIRST
+    rank = np.full(n_types, n_types, np.int64)
+    rank[by_frequency] = np.arange(len(by_frequency))
+    ranks = np.sort(rank[held_out.tokens])
+    sizes = np.unique(np.geomspace(1, max(1, len(by_frequency)), 30).astype(np.int64))
+    covered = np.searchsorted(ranks, sizes, side="left") / max(1, len(ranks))
+    return {"read": read.tolist(), "unseen": unseen.tolist(), "vocabulary": sizes.tolist(), "covered": covered.tolist()}
+
+
+def _frequencies(text: Corpus) -> dict[str, Any]:
+    """How often the r-th most frequent word occurs, for ranks r at equal distances on a log scale."""
+    counts = np.sort(text.vocab.counts[FIRST:])[::-1]
+    ranks = np.unique(np.geomspace(1, len(counts), 60).astype(np.int64))
+    return {"rank": ranks.tolist(), "count": counts[ranks - 1].tolist()}
+
+
+def _surprises(model: LanguageModel, held_out: Corpus) -> tuple[Table, Table]:
+    """The held-out sentences with the highest and the lowest surprisal a word, each only once."""
+    bits, starts = model.surprisals(held_out)
+    lengths = held_out.lengths
+    means = np.add.reduceat(bits, starts[:-1]) / np.diff(starts)
+    long_enough = np.flatnonzero(lengths >= min(_FEWEST_WORDS, int(lengths.max())))
+    unknown = model.vocab_.mapping_from(held_out.vocab) == UNKNOWN
+    falling = long_enough[np.argsort(-means[long_enough], kind="stable")]
+
+    def described(order: np.ndarray, most: int) -> Table:
+        chosen: dict[bytes, dict[str, Any]] = {}
+        for i in order:
+            key = held_out.sentence(i).tobytes()
+            if key in chosen:
+                continue
+            if len(chosen) == most:
+                break
+            ids = held_out.sentence(i)[:_MOST_WORDS]
+            surprisal = bits[starts[i] : starts[i] + len(ids)]
+            words = [
+                [clip(held_out.vocab.word(int(id))), _finite(b), bool(unknown[id])]
+                for id, b in zip(ids, surprisal, strict=True)
+            ]
+            cut = bool(lengths[i] > _MOST_WORDS)
+            chosen[key] = {"words": words, "bits_per_token": _finite(means[i]), "cut": cut}
+        return tuple(chosen.values())
+
+    return described(falling, _SURPRISING), described(falling[::-1], _ORDINARY)
+
+
+def _finite(bits: float) -> float | None:
+    return round(float(bits), 3) if np.isfinite(bits) else None
+
+
+LANGUAGE_MODEL = Step(
+    name="lm", title="Language model", version=5, needs=("text",), writes=(FILE,), learn=learn, findings=Predicted,
+    check=check, settings=SETTINGS, after=("segment",), learned="a language model", kernels="corpuscle.lm",
+)  # fmt: skip

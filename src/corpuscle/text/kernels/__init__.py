@@ -1,1 +1,0 @@
-"""Compiled code of reading text: ``scan`` (bytes to tokens), ``fingerprints`` (hashes of items)."""
