@@ -16,8 +16,6 @@ from typing import BinaryIO
 
 from corpuscle.errors import InputError
 
-__all__ = ["Written", "is_special", "lies_within", "note", "noting", "replacing"]
-
 _counter = itertools.count()
 _HOST = re.sub(r"\W", "_", os.uname().nodename) if hasattr(os, "uname") else "here"
 

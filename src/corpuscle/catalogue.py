@@ -19,8 +19,6 @@ from typing import Any
 
 from corpuscle.extensions import Extended, extensions
 
-__all__ = ["COMMANDS", "TASKS", "Command", "Method", "Task", "find", "home_of"]
-
 
 @dataclass(frozen=True)
 class Method:

@@ -32,11 +32,6 @@ from numpy.typing import DTypeLike
 
 from corpuscle.progress import COMPILATION, say
 
-__all__ = [
-    "KNOWN", "cache_directory", "cache_root", "fingerprint", "frozen", "is_temporary", "kernel", "lowered", "macro",
-    "part", "prefetch",
-]  # fmt: skip
-
 F = TypeVar("F", bound=Callable[..., Any])
 
 KEEP_SECONDS = 60 * 24 * 3600

@@ -12,12 +12,6 @@ from os import PathLike
 from types import ModuleType
 from typing import Any, TypeVar
 
-__all__ = [
-    "CorpuscleError", "CorpuscleWarning", "InputError", "Interrupted", "MissingExtra", "NotLearned", "SettingError",
-    "UnfitData", "expect", "require", "warn",
-]  # fmt: skip
-
-
 T = TypeVar("T")
 
 

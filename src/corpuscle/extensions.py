@@ -17,8 +17,6 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from typing import Any, TypeVar
 
-__all__ = ["Extended", "extensions"]
-
 T = TypeVar("T")
 
 

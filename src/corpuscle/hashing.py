@@ -15,8 +15,6 @@ import numpy as np
 from corpuscle.compiled import frozen, kernel
 from corpuscle.random import mix
 
-__all__ = ["find", "hashes_of", "string_hashes"]
-
 _PRIME = np.uint64(0x100000001B3)
 
 

@@ -18,8 +18,6 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-__all__ = ["contents"]
-
 _IMPORT = re.compile(r"^    from (corpuscle[\w.]*) import (\([^)]*\)|[^\n#]*)", re.M)
 
 

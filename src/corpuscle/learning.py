@@ -33,8 +33,6 @@ from corpuscle.progress import bar, say, stopping
 from corpuscle.random import Random
 from corpuscle.scale import Workers, chunks_of
 
-__all__ = ["Chains", "Checkpoint", "Learner", "Run", "Samples", "Shuffled", "partial", "spread", "sweep"]
-
 SUFFIX = ".partial"
 _MOST_SAMPLES = 1000
 _WORDS = 2000

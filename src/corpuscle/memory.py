@@ -18,8 +18,6 @@ import numpy as np
 
 from corpuscle.errors import InputError
 
-__all__ = ["ArrayFile", "pieces", "release", "resident", "trim"]
-
 PIECE = 1 << 22
 """How many items of a long array are looked at together."""
 

@@ -17,11 +17,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-__all__ = [
-    "COMPILATION", "Bar", "Stop", "bar", "clock", "complain", "complaint", "is_interrupt", "one_line", "quiet", "say",
-    "stopping", "working",
-]  # fmt: skip
-
 SILENCE = 4.0
 """After so many seconds without a sign of life, ``working`` and compiling give one."""
 

@@ -24,10 +24,6 @@ import numpy as np
 
 from corpuscle.compiled import kernel, part
 
-__all__ = [
-    "Random", "below", "beta", "categorical", "folds", "gamma", "normal", "purpose_id", "shuffle", "stream", "uniform",
-]  # fmt: skip
-
 T = TypeVar("T")
 
 _MASK = (1 << 64) - 1

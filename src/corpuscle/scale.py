@@ -38,8 +38,6 @@ import numpy as np
 
 from corpuscle.errors import CorpuscleError, SettingError, require, warn
 
-__all__ = ["Chunks", "Workers", "beside", "chunks_of", "dashboard", "default_workers", "each", "processes", "workers"]
-
 CONNECT_SECONDS = 5
 AHEAD = 2
 """So many chunks for each worker are handed out before the first result is asked for."""

@@ -27,11 +27,6 @@ from typing import Any, ClassVar, Literal, Self, Union, dataclass_transform, get
 
 from corpuscle.errors import SettingError
 
-__all__ = [
-    "CLUSTER", "WORKERS", "Parallel", "Seeded", "Setting", "Settings", "check_together", "learned", "option_of",
-    "setting", "size_of", "typed",
-]  # fmt: skip
-
 ORIGINS = ("given", "default", "tuned")
 _KINDS = {int: "a whole number", float: "a number", bool: "true or false", str: "text"}
 

@@ -48,13 +48,6 @@ from corpuscle.errors import InputError, SettingError
 from corpuscle.extensions import extensions
 from corpuscle.settings import Parallel, Seeded, Setting, check_together, option_of, setting, typed
 
-__all__ = [
-    "ITEMS", "MOST", "RAW", "SEED", "Answer", "Export", "File", "Input", "K", "Keep", "Learned", "Lines",
-    "Picture", "Ready", "Shown", "Table", "Typed", "Verb", "Writable", "a_model", "annotated", "bitext",
-    "evaluates", "lines", "made_by", "messages", "names", "pairs", "path", "read_by", "setting", "text",
-    "trains", "treebank", "trees", "verb", "verbs_of", "view", "views", "views_of", "word", "written",
-]  # fmt: skip
-
 _READERS = "corpuscle.text.inputs"
 
 

@@ -12,7 +12,8 @@ from corpuscle.align.features_user import read_features
 from corpuscle.align.lexicon import lexicon
 from corpuscle.align.loglinear import LogLinear
 from corpuscle.align.nbest import n_best, n_best_matrix
-from corpuscle.align.neighbourhood import NEIGHBOURHOODS, Neighbourhood, allowed_links
+from corpuscle.align.neighbourhood import Neighbourhood, allowed_links
+from corpuscle.align.settings import NEIGHBOURHOODS
 from corpuscle.errors import InputError, Interrupted, SettingError
 from corpuscle.scale import workers
 from corpuscle.text.alignments import Alignments

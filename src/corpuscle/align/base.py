@@ -38,11 +38,6 @@ from corpuscle.text.bitext import Bitext
 from corpuscle.text.settings import TextSettings
 from corpuscle.text.vocab import Vocab
 
-__all__ = [
-    "COUNTED", "DEFAULT_METHOD", "LINKED", "METHODS", "Aligner", "MatrixFile", "align_pairs", "check_counts",
-    "check_rows", "learner", "save_matrix",
-]  # fmt: skip
-
 _CELLS_A_CHUNK = 200_000
 _SMALLEST = 0.01
 """Entries of matrices below this are zero."""

@@ -24,12 +24,6 @@ from corpuscle.scale import chunks_of
 from corpuscle.text.bitext import Bitext
 from corpuscle.text.corpus import Corpus, starts_of
 
-__all__ = [
-    "CELLS_A_CHUNK", "BitextChunks", "Estimation", "LinkCounts", "PairChunk", "Posteriors", "Singles", "StoredPairs",
-    "TranslationTables", "finished_tables", "no_counts", "pairs_of", "part_of", "references_from", "rows_of",
-    "sorted_couples", "tables_from",
-]  # fmt: skip
-
 CELLS_A_CHUNK = 200_000
 _REMEMBERED = 40
 """How many chunks keep their cells: 32 MB."""

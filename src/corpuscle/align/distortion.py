@@ -25,8 +25,6 @@ from corpuscle.align.kernels.cooccurrence import Directed
 from corpuscle.compiled import frozen
 from corpuscle.model import Array
 
-__all__ = ["MAX_JUMP", "Diagonal", "Jumps", "Law", "Uniform", "folded", "widened"]
-
 MAX_JUMP = 50
 """Longer jumps share one count in each direction."""
 

@@ -65,11 +65,6 @@ from corpuscle.text.bitext import Bitext
 from corpuscle.text.corpus import Corpus
 from corpuscle.text.vocab import FIRST, UNKNOWN, Vocab
 
-__all__ = [
-    "EXPECTED", "HMM", "HMM_STAGES", "KEEP", "Counted", "Diagonal", "Expectation", "Model1", "TrainingData",
-    "Translation", "keep", "learn_hmm", "training", "translation_of", "usable",
-]  # fmt: skip
-
 
 class Translation(NamedTuple):
     """The translation probabilities of one direction, of all couples of a text.

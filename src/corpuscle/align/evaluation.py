@@ -21,8 +21,6 @@ from corpuscle.text import Bitext
 from corpuscle.text.corpus import Corpus, starts_of
 from corpuscle.text.vocab import UNKNOWN, Vocab
 
-__all__ = ["Halves", "measure_unseen", "score_by_halves"]
-
 _CHOICES, _ASKED = 10, 200
 _TUNED_ON = 500
 _OTHERS, _MOST_COMPARED = 12, 100_000

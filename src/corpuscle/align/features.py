@@ -39,18 +39,6 @@ from corpuscle.scale import chunks_of
 from corpuscle.text.corpus import starts_of
 from corpuscle.text.vocab import FIRST, UNKNOWN, Vocab
 
-__all__ = [
-    "DICE_EDGES",
-    "ORTHO_EDGES",
-    "Facts",
-    "Layout",
-    "Side",
-    "by_role",
-    "couple_features",
-    "feature_names",
-    "log_bins",
-]
-
 ORTHO_EDGES = np.arange(9, 31, 2) / 10
 DICE_EDGES = np.append([0.05], np.arange(1, 10) / 10)
 LENGTHS = 10

@@ -24,8 +24,6 @@ from corpuscle.text.preprocessing import Preprocessing
 from corpuscle.text.tables import read_table
 from corpuscle.text.vocab import FIRST, START, UNKNOWN, Vocab
 
-__all__ = ["LARGEST", "USER_ARRAYS", "Function", "UserFeatures", "check_user_arrays", "read_features"]
-
 Function = Callable[[str | None, str | None], Mapping[str, float]]
 Rows = tuple[np.ndarray, np.ndarray, np.ndarray]
 LARGEST = 1e6

@@ -42,8 +42,6 @@ from corpuscle.settings import learned
 from corpuscle.text.bitext import Bitext
 from corpuscle.text.corpus import starts_of
 
-__all__ = ["Fertility"]
-
 _FERTILITY_PRIOR = 1.0
 """How many observations the fertilities of all words together are worth for those of one word."""
 

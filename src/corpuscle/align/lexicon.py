@@ -12,9 +12,6 @@ from corpuscle.align.counts import rows_of
 from corpuscle.text.bitext import Bitext
 from corpuscle.text.vocab import FIRST, Vocab
 
-__all__ = ["Entry", "lexicon"]
-
-
 _LEVEL, _SLOPE = 2.22, 0.25
 """Fitted to gold links of one half of the sentences of es-en, of fr-en and of the sample, each with the same weight;
 bench/align_dictionary.py measures on the other half and elsewhere."""

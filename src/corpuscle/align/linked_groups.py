@@ -19,8 +19,6 @@ from corpuscle.text.alignments import Alignments, read_pharaoh
 from corpuscle.text.bitext import Bitext, read_bitext
 from corpuscle.text.corpus import Corpus
 
-__all__ = ["groups_of", "linked_groups", "read_linked", "with_groups"]
-
 Pair = tuple[list[str], list[str]]
 
 

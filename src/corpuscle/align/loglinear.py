@@ -53,8 +53,6 @@ from corpuscle.text.corpus import Corpus
 from corpuscle.text.scripts import plain, romanise
 from corpuscle.words import ExchangeClasses
 
-__all__ = ["LogLinear"]
-
 _CELLS_A_CHUNK = 100_000
 _WITH_CLASSES = {"classpair", "diag", "source", "jump", "bigram"}
 _DIRECTIONS = ("forward", "source"), ("backward", "target")

@@ -48,11 +48,6 @@ from corpuscle.text.bitext import Bitext
 from corpuscle.text.corpus import Corpus
 from corpuscle.text.vocab import FIRST
 
-__all__ = [
-    "NO_GUIDE", "PARTIAL", "DirectionFeatures", "Encoded", "Passes", "bigrams_of", "encode", "guided", "transposition",
-    "words_of_pairs",
-]  # fmt: skip
-
 NO_GUIDE = frozen(np.zeros(0), np.float32)
 """Of a direction that learns alone."""
 

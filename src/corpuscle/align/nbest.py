@@ -23,8 +23,6 @@ from corpuscle.text.bitext import Bitext
 if TYPE_CHECKING:
     from corpuscle.align.base import Aligner
 
-__all__ = ["Ranked", "independent_best", "jump_best", "n_best", "n_best_matrix", "single_pairs", "warn_of_long_pairs"]
-
 
 class Ranked(NamedTuple):
     """An alignment: ``links`` int32 (n_links, 2), source and target, sorted; ``probability`` given both sentences."""

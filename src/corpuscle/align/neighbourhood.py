@@ -28,7 +28,6 @@ from corpuscle.align.em_models import Expectation
 from corpuscle.align.features import DICE_EDGES, SMALLEST_M1
 from corpuscle.align.kernels import cooccurrence
 from corpuscle.align.kernels.cooccurrence import Couples, Pairs, couples_of, directed, locate
-from corpuscle.align.settings import NEIGHBOURHOODS
 from corpuscle.compiled import frozen
 from corpuscle.errors import SettingError
 from corpuscle.scale import Workers, chunks_of
@@ -36,8 +35,6 @@ from corpuscle.text.alignments import Alignments
 from corpuscle.text.bitext import Bitext
 from corpuscle.text.corpus import Corpus
 from corpuscle.text.vocab import FIRST
-
-__all__ = ["CUT", "NEIGHBOURHOODS", "Neighbourhood", "allowed_links"]
 
 CUT = 1e-4
 """A translation has at least this share of the probability of the best one."""

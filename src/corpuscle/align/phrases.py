@@ -35,11 +35,6 @@ from corpuscle.text.bitext import Bitext
 from corpuscle.text.corpus import Corpus, items_of, starts_of
 from corpuscle.text.vocab import Vocab
 
-__all__ = [
-    "FEATURES", "FLOOR", "TABLE_ARRAYS", "PhraseTable", "build_table", "check_table", "escaped", "lexical_weights",
-    "line_of", "log_features", "merged_links", "table_arrays", "table_from",
-]  # fmt: skip
-
 FEATURES = ("phi(f|e)", "lex(f|e)", "phi(e|f)", "lex(e|f)")
 
 FLOOR = 1e-12

@@ -25,8 +25,6 @@ from corpuscle.text.corpus import Corpus
 from corpuscle.text.files import AnyPath, write_atomically
 from corpuscle.text.vocab import Vocab
 
-__all__ = ["RuleTable", "build_rules", "write_table"]
-
 
 @dataclass(eq=False)
 class RuleTable:

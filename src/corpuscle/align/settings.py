@@ -8,12 +8,6 @@ from corpuscle.errors import SettingError
 from corpuscle.settings import Parallel, Seeded, setting
 from corpuscle.text.settings import TextSettings
 
-__all__ = [
-    "DECODINGS", "DEFAULT_SYMMETRISATION", "FAMILIES", "MATRICES", "NEIGHBOURHOODS", "SYMMETRISATIONS", "WAYS",
-    "DiagonalSettings", "FertilitySettings", "HmmSettings", "Ibm1Settings", "LogLinearSettings",
-    "check_symmetrisation",
-]  # fmt: skip
-
 SYMMETRISATIONS = (
     "forward", "backward", "intersection", "union", "grow", "grow-diag", "grow-diag-final", "grow-diag-final-and",
 )  # fmt: skip

@@ -13,8 +13,6 @@ from corpuscle.errors import SettingError
 from corpuscle.scale import chunks_of
 from corpuscle.text.alignments import Alignments
 
-__all__ = ["symmetrise"]
-
 _CROSS = [(-1, 0), (0, -1), (1, 0), (0, 1)]
 _DIAGONAL = [(-1, -1), (-1, 1), (1, -1), (1, 1)]
 

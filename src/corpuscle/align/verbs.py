@@ -45,11 +45,6 @@ if TYPE_CHECKING:
     from corpuscle.text.bitext import Bitext
     from corpuscle.text.corpus import Corpus
 
-__all__ = [
-    "DICTIONARY", "align", "apply", "as_written", "doubts", "draw", "evaluate", "filter", "lexicon", "links_of",
-    "lookup", "matrix", "phrases", "train", "update", "warm", "warm_defaults", "weights",
-]  # fmt: skip
-
 _ALIGNERS = tuple(f"align.{method}" for method in TASKS["align"].methods)
 _ENTRY = ("source", "target", "links", "forward", "backward", "score", "source_example", "target_example")
 

@@ -26,10 +26,6 @@ from corpuscle.text.files import accept
 from corpuscle.text.tables import plain
 from corpuscle.text.wording import count, number, seconds
 
-__all__ = [
-    "CONTEXT", "Command", "Figures", "SettingOption", "completing", "examples", "last_options", "learner_of",
-    "method_options", "plain", "run_shown", "task_group",
-]  # fmt: skip
 
 class Figures(NamedTuple):
     """What a command has to say: plain data for ``--json``, and the text for people (default: ``name: value`` lines;

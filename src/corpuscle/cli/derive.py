@@ -34,8 +34,6 @@ from corpuscle.settings import Setting, option_of
 from corpuscle.text.wording import seconds
 from corpuscle.verbs import File, Input, Keep, Learned, Lines, Ready, Verb, Writable, verbs_of
 
-__all__ = ["command_of", "group_of"]
-
 _WRITERS = {
     "Treebank": "corpuscle.text:write_conllu",
     "Corpus": "corpuscle.text:write_text",

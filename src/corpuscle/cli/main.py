@@ -27,8 +27,6 @@ from corpuscle.cli.command import CONTEXT
 from corpuscle.errors import CorpuscleError, CorpuscleWarning, Interrupted
 from corpuscle.progress import complain, complaint, is_interrupt
 
-__all__ = ["main", "run"]
-
 
 class _Root(click.Group):
     """All tasks and commands of the catalogue, each imported when it is used."""

@@ -14,9 +14,6 @@ from corpuscle.errors import InputError, SettingError, require
 from corpuscle.progress import one_line, say
 from corpuscle.text.files import STDIO, expand
 
-__all__ = ["Output", "check_outputs", "check_place", "say_written", "written_by"]
-
-
 _MOST_NAMED = 5
 """So many files that a command wrote are named one by one."""
 

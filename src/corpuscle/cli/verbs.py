@@ -14,8 +14,6 @@ from corpuscle.text.wording import seconds as shown_seconds
 from corpuscle.text.wording import size
 from corpuscle.verbs import Answer, Shown, path, setting, verb, word
 
-__all__ = ["info", "serve", "warm"]
-
 _WITH_KERNELS = tuple(name for name, each in TASKS.items() if each.kernels)
 
 

@@ -26,8 +26,6 @@ from corpuscle.text.files import AnyPath
 from corpuscle.text.tables import read_table
 from corpuscle.text.vocab import FIRST, Vocab
 
-__all__ = ["GUESSER", "LEXICON", "Guesser", "Lexicon", "Proposals", "read_candidates"]
-
 LONGEST, MOST = 5, 20
 """Letters of the longest ending that is looked up; analyses that are guessed at most."""
 _RULE_END = "\x1f"

@@ -37,8 +37,6 @@ from corpuscle.text.overlap import item_hashes
 from corpuscle.text.treebank import Treebank
 from corpuscle.text.vocab import FIRST, Vocab
 
-__all__ = ["ARRAYS", "Disambiguator", "Learning", "added"]
-
 ARRAYS = {
     **container.TRAINING_ITEMS,
     **container.VOCAB,

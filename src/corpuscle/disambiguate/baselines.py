@@ -17,8 +17,6 @@ from corpuscle.disambiguate.weight_fitting import shares_of
 from corpuscle.settings import learned
 from corpuscle.text.treebank import Treebank
 
-__all__ = ["BaselineDisambiguator"]
-
 _FREQUENCY = columns_for("uni", 0, free=False, shares=False)
 
 

@@ -23,8 +23,6 @@ from corpuscle.disambiguate.labels import written
 from corpuscle.errors import InputError, require
 from corpuscle.text.files import open_bytes
 
-__all__ = ["ELEMENTS", "Analysis", "Buckwalter", "from_latin", "load_tables", "to_latin"]
-
 ELEMENTS = (
     "lemma", "pos", "dpos", "pre1", "pre2", "det", "suf", "perpos", "genpos", "numpos", "persuf", "gensuf", "numsuf",
     "mood", "pron", "case",

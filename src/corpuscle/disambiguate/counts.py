@@ -11,8 +11,6 @@ import numpy as np
 from corpuscle.disambiguate.kernels.counting import N_KINDS, Table, fill_keys, look_up
 from corpuscle.model import Array
 
-__all__ = ["COUNTS", "Counts", "Rows", "columns_for"]
-
 COUNTS = {
     "counts/keys": Array("uint64", ("keys",), rising=True),
     "counts/values": Array("int32", ("keys",), low=0),

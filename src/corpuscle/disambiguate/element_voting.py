@@ -18,8 +18,6 @@ import numpy as np
 from corpuscle.disambiguate.weight_fitting import Pool, fit, minimum
 from corpuscle.text.corpus import starts_of
 
-__all__ = ["Votes", "fit_votes"]
-
 
 class Votes(NamedTuple):
     """``weights`` float64 (n_elements, n_numbers): M_e; ``trust`` float64 (n_elements,)."""

@@ -16,10 +16,6 @@ from corpuscle.errors import SettingError
 from corpuscle.hashing import hashes_of
 from corpuscle.text.treebank import Treebank
 
-__all__ = [
-    "EDGES", "MISSING", "columns_of", "contexts_of", "elements_of", "label_hashes", "labels_of", "pairs_of", "written",
-]  # fmt: skip
-
 MISSING = "-"
 """The value of an element that an analysis does not have."""
 

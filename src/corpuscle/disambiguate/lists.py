@@ -12,8 +12,6 @@ from corpuscle.hashing import hashes_of
 from corpuscle.text.corpus import items_of
 from corpuscle.text.treebank import Treebank
 
-__all__ = ["Lists", "Ranking", "Text", "in_order", "ranked", "select", "text_of", "useful"]
-
 
 class Text(NamedTuple):
     """A text as it is written: ``forms`` of types; ``tokens`` int32 (n,), types; ``words`` uint64 (n,),

@@ -17,8 +17,6 @@ from corpuscle.disambiguate.labels import columns_of, pairs_of
 from corpuscle.text.layers import Layer
 from corpuscle.text.treebank import Treebank
 
-__all__ = ["agreement", "bare_lemma", "matched"]
-
 _SEATS = str.maketrans("أإآٱ", "اااا", "ـ\u0652\u0670")
 _NUMBER = re.compile(r"(-[uia]+)?(_[0-9]+)?$")
 _SHORT = "\u064b-\u0650"

@@ -12,8 +12,6 @@ from corpuscle.text.corpus import Corpus, starts_of
 from corpuscle.text.layers import Layer, Numbering
 from corpuscle.text.treebank import LAYERS, Insertions, Treebank
 
-__all__ = ["joined"]
-
 _CLITICS = frozenset({"ADP", "AUX", "CCONJ", "CONJ", "DET", "PART", "PRON", "PUNCT", "SCONJ"})
 
 

@@ -25,8 +25,6 @@ from corpuscle.settings import learned
 from corpuscle.text.corpus import starts_of
 from corpuscle.text.treebank import Treebank
 
-__all__ = ["PairRanker"]
-
 
 class PairRanker(PairSettings, Disambiguator):
     """Ranks lemmas and all other elements one by one. Learned: ``lemma_ranker_``, ``rest_ranker_``."""

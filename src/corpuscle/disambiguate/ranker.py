@@ -33,8 +33,6 @@ from corpuscle.random import folds
 from corpuscle.settings import learned
 from corpuscle.text.treebank import Treebank
 
-__all__ = ["WEIGHTS", "Ranker", "pooled"]
-
 _ALL = slice(None)
 _ROWS = 20_000
 """A worker scores about so many candidates at a time."""

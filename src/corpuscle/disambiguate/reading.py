@@ -10,8 +10,6 @@ from corpuscle.disambiguate.labels import MISSING
 from corpuscle.errors import InputError
 from corpuscle.text.files import AnyPath, read_lines
 
-__all__ = ["Card", "Vocabulary", "read_familiar", "vocabulary"]
-
 
 class Card(NamedTuple):
     """A lemma that is to be learned: an example of it in the text, its gloss, and how often it is there."""

@@ -34,8 +34,6 @@ from corpuscle.settings import learned
 from corpuscle.text.corpus import starts_of
 from corpuscle.text.treebank import Treebank
 
-__all__ = ["SequenceRanker"]
-
 _STEP = 2000
 """Sentences that are decoded by one call."""
 _ROUNDS = 60

@@ -4,10 +4,6 @@ from __future__ import annotations
 
 from corpuscle.settings import Parallel, Seeded, Settings, setting
 
-__all__ = [
-    "AnalyserSettings", "BaselineSettings", "PairSettings", "RankerSettings", "SequenceSettings", "TwoPassSettings",
-]  # fmt: skip
-
 
 class AnalyserSettings(Settings):
     """What an analysis consists of, and who proposes analyses."""

@@ -21,8 +21,6 @@ from corpuscle.hashing import find
 from corpuscle.model import Array
 from corpuscle.text.corpus import starts_of
 
-__all__ = ["TOPICS", "WORD_WEIGHTS", "Common", "SparseProduct", "Topics"]
-
 _SMOOTHING = 0.1
 _STEP = 1_000_000
 """Words that are compared by one call."""

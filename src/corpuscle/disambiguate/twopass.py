@@ -33,8 +33,6 @@ from corpuscle.errors import SettingError
 from corpuscle.settings import learned
 from corpuscle.text.treebank import Treebank
 
-__all__ = ["FIRST_RANKER", "TwoPassRanker", "contain", "first_pass", "ranker_inside"]
-
 _LOOKED_AT = ("pos", "lemma")
 
 

@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from corpuscle.disambiguate import Disambiguator, Ranking
     from corpuscle.text import Treebank
 
-__all__ = ["analyse", "apply", "doubts", "evaluate", "train", "update", "vocabulary", "vocabulary_typed", "warm"]
-
 
 def _known(help: str) -> Any:
     return read_by("corpuscle.disambiguate.reading:read_familiar", help, metavar="WORDS", option=True)

@@ -22,8 +22,6 @@ import numpy as np
 from corpuscle.disambiguate.topics import SparseProduct
 from corpuscle.engine.optim import likelihood
 
-__all__ = ["Pool", "Weights", "fit", "fit_with_words", "loss", "refit", "shares_of"]
-
 _STEPS = 300
 _SMALLEST = 1e-12
 

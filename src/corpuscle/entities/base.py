@@ -15,8 +15,6 @@ from corpuscle.model import Model
 from corpuscle.text.mention_tags import TokenMention
 from corpuscle.text.standoff import Attribute, Mention, Standoff
 
-__all__ = ["EntityTagger", "Guess", "Tagged"]
-
 
 class Guess(NamedTuple):
     """A set of mentions that a sentence may have, and how likely it is."""

@@ -51,8 +51,6 @@ from corpuscle.text.overlap import item_hashes
 from corpuscle.text.vocab import FIRST, Vocab
 from corpuscle.words import SOURCES, WordFeatures
 
-__all__ = ["CrfTagger"]
-
 _CHUNK = 20_000
 """A worker tags about so many tokens at a time."""
 _FEWEST_TYPE = 5

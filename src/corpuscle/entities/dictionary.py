@@ -31,8 +31,6 @@ from corpuscle.text.running import prepare
 from corpuscle.text.tables import read_table
 from corpuscle.text.vocab import FIRST, Vocab
 
-__all__ = ["DICTIONARY", "Dictionary", "DictionaryTagger", "read_dictionary"]
-
 DICTIONARY = {
     "entries/keys": Array("uint64", ("entry_words",), rising=True),
     "entries/kinds": Array("int32", ("entry_words",), low=-1, high="entry_kinds"),

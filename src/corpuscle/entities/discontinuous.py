@@ -35,8 +35,6 @@ from corpuscle.model import Array
 from corpuscle.text.mention_tags import TokenMention, mentions_of_tags
 from corpuscle.text.wording import shape_of
 
-__all__ = ["FEWEST", "PIECES", "ChainOutput", "Part", "Pieces", "with_pieces"]
-
 FEWEST = 50
 """A classifier is tried where the training text has at least so many mentions in two pieces."""
 _COMMON = 3

@@ -37,8 +37,6 @@ from corpuscle.text.standoff import Mention, Standoff, read_pubtator, read_stand
 from corpuscle.text.treebank import Treebank
 from corpuscle.verbs import File
 
-__all__ = ["COLUMN_NAMES", "FORMATS", "Documents", "read_documents"]
-
 COLUMN_NAMES = {
     1: ("word",), 2: ("word", "label"), 3: ("word", "tag", "label"), 4: ("word", "tag", "chunk", "label"),
 }  # fmt: skip

@@ -16,8 +16,6 @@ from corpuscle.hashing import hashes_of
 from corpuscle.text.wording import shape_of
 from corpuscle.words import WordFeatures
 
-__all__ = ["Sheet"]
-
 Template = tuple[tuple[int, str], ...]
 _NEIGHBOURS = ("<before>", "<after>")
 LEVELS = ("", "low", "medium", "high")

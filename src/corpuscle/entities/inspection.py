@@ -19,8 +19,6 @@ from corpuscle.text.standoff import Mention, Standoff
 from corpuscle.text.tables import write_table
 from corpuscle.text.wording import counted
 
-__all__ = ["Feature", "draw_documents", "faults", "heaviest_features", "write_errors"]
-
 _HEAVIEST = 20
 _CONTEXT = 40
 _STYLE = "body{font:16px/1.4 sans-serif;margin:2em auto;max-width:46em;padding:0 1em}h3{margin:1.6em 0 .4em}"

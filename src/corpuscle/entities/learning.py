@@ -27,8 +27,6 @@ from corpuscle.entities.settings import CrfSettings
 from corpuscle.errors import SettingError
 from corpuscle.progress import Bar, bar
 
-__all__ = ["Steps", "field_of", "learn_field", "steps_of"]
-
 _CHUNK = 50_000
 _SMALL = 2000
 """With fewer sentences, passes over all of them at once are quick, and do better."""

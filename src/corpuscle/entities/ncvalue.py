@@ -26,8 +26,6 @@ from corpuscle.hashing import find, hashes_of
 from corpuscle.model import Array
 from corpuscle.random import folds
 
-__all__ = ["NC_ARRAYS", "NcValues", "cross_fitted"]
-
 WINDOW = 2
 _FEWEST = 20
 """A section with fewer mentions has the weights of all sections together."""

@@ -21,8 +21,6 @@ from corpuscle.hashing import hashes_of
 from corpuscle.model import Array
 from corpuscle.text.mention_tags import TokenMention, tags_of_mentions
 
-__all__ = ["PAIRING", "Pairing", "Runs", "runs_of_tags"]
-
 _BUCKETS = 128
 """Words between two runs, and the last and first word of the two, are hashed to so many numbers each."""
 _EDGES = (1, 2, 3, 5, 9, 15)

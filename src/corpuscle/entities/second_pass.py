@@ -19,8 +19,6 @@ from corpuscle.entities.kernels.second_pass import SHARES, elsewhere
 from corpuscle.hashing import hashes_of
 from corpuscle.random import folds
 
-__all__ = ["COLUMNS", "document_features", "parts_of", "regions_of"]
-
 COLUMNS = ("near", "whole")
 FOLDS = 3
 _NEARBY = 30

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from corpuscle.settings import Parallel, Seeded, Settings, setting
 
-__all__ = ["CrfSettings", "DictionarySettings", "DocumentSettings"]
-
 
 class DocumentSettings(Settings):
     """How documents are read."""

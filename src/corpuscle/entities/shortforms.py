@@ -19,8 +19,6 @@ from corpuscle.entities.documents import Documents
 from corpuscle.entities.second_pass import regions_of
 from corpuscle.hashing import hashes_of
 
-__all__ = ["SHORT_FORMS", "long_form", "short_forms"]
-
 SHORT_FORMS = ("long", "short", "bracket")
 _OPEN, _CLOSE = ("(", "["), (")", "]")
 _FEWEST, _MOST = 2, 10

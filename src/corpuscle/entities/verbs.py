@@ -40,11 +40,6 @@ if TYPE_CHECKING:
     from corpuscle.text.standoff import Standoff
     from corpuscle.words import WordFeatures
 
-__all__ = [
-    "Found", "apply", "documents_of", "doubts", "draw", "evaluate", "features", "find_typed", "train", "uncertain",
-    "warm",
-]  # fmt: skip
-
 _PICTURES = (".svg", ".png")
 
 

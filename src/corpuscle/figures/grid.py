@@ -11,8 +11,6 @@ from typing import Any
 from corpuscle.figures.svg import Sheet, number, shorten, text_width
 from corpuscle.text.scripts import direction, isolated
 
-__all__ = ["alignment_grid"]
-
 _CELL = 22.0
 _MARGIN = 10.0
 _WIDEST = 160.0  # longer words are cut

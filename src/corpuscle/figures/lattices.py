@@ -15,8 +15,6 @@ from corpuscle.figures.svg import Sheet, shorten, text_width
 from corpuscle.text.characters import clusters
 from corpuscle.text.scripts import direction, isolated
 
-__all__ = ["phrase_lattice"]
-
 _LEFT, _ROW, _TOP = 14.0, 34.0, 74.0
 _LETTER, _NARROWEST = 15.0, 30.0
 

@@ -13,8 +13,6 @@ from typing import NamedTuple
 from corpuscle.figures.svg import COLOURS, Sheet, shorten, text_width
 from corpuscle.text.scripts import isolated
 
-__all__ = ["Place", "place_map"]
-
 WIDTH, HEIGHT, _MARGIN, _TOP = 640.0, 480.0, 16.0, 40.0
 _SIZE, _LONGEST = 13.0, 150.0
 

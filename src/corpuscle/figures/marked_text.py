@@ -16,8 +16,6 @@ from corpuscle.figures.svg import COLOURS, Sheet, coloured, fitting, shorten, te
 from corpuscle.text.mention_tags import TokenMention
 from corpuscle.text.scripts import direction, isolated
 
-__all__ = ["TopicShown", "WordShown", "draw_mentions", "draw_readings", "shaded_text", "topic_list"]
-
 _GAP, _STEP, _WIDEST, _LINE = 8, 9, 720, 30
 
 

@@ -24,8 +24,6 @@ import numpy as np
 
 from corpuscle.figures.svg import COLOURS, Sheet, number, shorten, text_width
 
-__all__ = ["Axis", "Series", "axis", "bar_plot", "box_plot", "heading", "label", "legend", "line_plot"]
-
 WIDTH = 460.0
 _MARGIN = 10.0
 _DASHES = (None, "7 4", "2 3", "9 3 2 3")

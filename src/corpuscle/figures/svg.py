@@ -20,8 +20,6 @@ from corpuscle.text.files import AnyPath, write_atomically
 from corpuscle.text.html import escape
 from corpuscle.text.scripts import based, direction
 
-__all__ = ["COLOURS", "Sheet", "colour_of", "coloured", "fitting", "number", "save_figure", "shorten", "text_width"]
-
 _LIGHT = ("#2563c9", "#c2500a", "#0f7a66", "#9a3391", "#856404", "#56606b")
 _DARK = ("#74aeff", "#ff9f60", "#4fcfb0", "#e391dc", "#dfc05a", "#adb6c0")
 COLOURS = len(_LIGHT)

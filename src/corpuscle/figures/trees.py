@@ -16,8 +16,6 @@ from corpuscle.figures.plots import axis, label
 from corpuscle.figures.svg import Sheet, fitting, number, text_width
 from corpuscle.text.scripts import direction
 
-__all__ = ["LeafShown", "NodeShown", "draw_arcs", "draw_constituents", "merge_tree"]
-
 _MARGIN, _LINE, _TREE = 10.0, 18.0, 260.0
 
 

@@ -38,8 +38,6 @@ from corpuscle.text.corpus import Corpus
 from corpuscle.text.overlap import item_hashes
 from corpuscle.text.trees import Trees
 
-__all__ = ["Constituent", "Parsed", "Pcfg", "TreebankGrammar"]
-
 _WORK = 20_000
 """Chunks of sentences have about so many cells times words."""
 

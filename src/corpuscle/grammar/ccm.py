@@ -52,8 +52,6 @@ from corpuscle.text.treebank import Treebank
 from corpuscle.text.trees import Trees
 from corpuscle.words import WordFeatures
 
-__all__ = ["ConstituentContext"]
-
 _WORK = 500_000
 """Chunks of sentences have about so many words to the third."""
 _PARTS = ("yields", "contexts")

@@ -43,8 +43,6 @@ from corpuscle.text.treebank import Treebank
 from corpuscle.text.trees import Trees
 from corpuscle.text.vocab import FIRST, Vocab
 
-__all__ = ["CommonGrammar", "starts_from_groups", "starts_from_tags"]
-
 _MOST = 200
 _WORK = 100_000
 """Chunks of sentences to parse have about so many words to the third."""

@@ -17,8 +17,6 @@ import numpy as np
 from corpuscle.grammar.common import CommonGrammar
 from corpuscle.text.vocab import FIRST
 
-__all__ = ["CommonRule", "category_words", "common_rules", "deviations", "language_distances", "language_tree"]
-
 
 class CommonRule(NamedTuple):
     """A rule of the common grammar: categories, its probability, how much languages agree on its parent, and for each

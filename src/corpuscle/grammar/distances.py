@@ -25,8 +25,6 @@ import numpy as np
 
 from corpuscle.scale import workers
 
-__all__ = ["Estimator", "Words", "distance_table", "smoothing"]
-
 _SMALLEST = 1e-8
 
 

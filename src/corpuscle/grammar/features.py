@@ -22,8 +22,6 @@ from scipy.sparse import csr_array
 from corpuscle.errors import SettingError
 from corpuscle.grammar.tables import Counted
 
-__all__ = ["Features", "NodesSeen", "feature_matrix", "head_begin", "inside_values", "outside_values", "user_values"]
-
 _BUCKETS = np.array([0, 1, 2, 3, 4, 5, 7, 11, 21])
 
 

@@ -23,11 +23,6 @@ from corpuscle.text.layers import Layer
 from corpuscle.text.treebank import Treebank
 from corpuscle.text.trees import Trees
 
-__all__ = [
-    "LEFT", "PENN", "RIGHT", "HeadRule", "HeadTable", "binary_heads", "head_table", "head_words", "read_heads",
-    "to_dependencies",
-]  # fmt: skip
-
 
 class HeadRule(NamedTuple):
     """The side from which children are looked at, and the ranks of their labels."""

@@ -35,11 +35,6 @@ from corpuscle.text.treebank import Treebank
 from corpuscle.text.trees import Trees
 from corpuscle.words import SOURCES, WordFeatures
 
-__all__ = [
-    "BRANCHINGS", "INDUCED", "LIMITS", "BracketInducer", "Brackets", "branching", "check_induced", "span_f1",
-    "span_table", "trees_of",
-]  # fmt: skip
-
 BRANCHINGS = ("right", "left", "balanced", "random", "top-right")
 LABEL = "X"
 LONGEST = 200

@@ -32,8 +32,6 @@ from corpuscle.settings import learned
 from corpuscle.text.overlap import item_hashes
 from corpuscle.text.trees import Trees
 
-__all__ = ["STATES", "EmGrammar", "StateLearner", "normalised", "ranks_of", "serving_of", "tune_mix"]
-
 _PSEUDO = 1e-3
 _NODES = 20_000
 """Trees are learned from in chunks of about so many nodes."""

@@ -28,8 +28,6 @@ from scipy.sparse.linalg import LinearOperator
 from corpuscle.engine.linalg.lowrank import krylov_svd
 from corpuscle.grammar.tables import Counted, Tables
 
-__all__ = ["Moments", "Operators", "operators_of", "project"]
-
 _DENSE = 60
 
 

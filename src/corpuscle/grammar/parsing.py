@@ -28,8 +28,6 @@ from corpuscle.grammar.kernels.vectors import (
 )
 from corpuscle.grammar.tables import Tables
 
-__all__ = ["Directions", "Fine", "Serving", "Shares", "best_of_pcfg", "decode", "flat", "leaves_of", "look_at"]
-
 _ONE = cky.rules_for([0], [0], [0], [0.0], 1)
 
 

@@ -20,8 +20,6 @@ from corpuscle.text.layers import Layer
 from corpuscle.text.treebank import Treebank
 from corpuscle.text.trees import Trees
 
-__all__ = ["Symbols", "TreeNodes", "clean", "nodes_of", "prepare", "restore", "sequence_trees", "trees_from"]
-
 _TAG = "^t"
 
 

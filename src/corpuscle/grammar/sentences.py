@@ -27,8 +27,6 @@ from corpuscle.text.layers import Layer
 from corpuscle.text.treebank import Treebank
 from corpuscle.text.trees import Trees
 
-__all__ = ["Sentences", "bank_of_trees", "gold_spans", "heuristic_tops", "oracle_tops"]
-
 _MARKS = frozenset(",;:，；：、")
 _VERB, _NOUNS, _X = UNIVERSAL.index("VERB"), [UNIVERSAL.index("NOUN"), UNIVERSAL.index("PRON")], UNIVERSAL.index("X")
 _POINT = UNIVERSAL.index(PUNCTUATION)

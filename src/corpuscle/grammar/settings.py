@@ -7,11 +7,6 @@ from typing import Any
 from corpuscle.settings import Parallel, Seeded, Settings, setting
 from corpuscle.text.settings import TextSettings
 
-__all__ = [
-    "CcmSettings", "CommonSettings", "EmSettings", "PcfgSettings", "SpectralSettings", "TreeMetricSettings",
-    "TreebankSettings",
-]  # fmt: skip
-
 INSIDE = ("left", "right", "rule", "rule-left", "rule-right", "head", "width", "word", "suffix")
 OUTSIDE = ("above", "two-above", "three-above", "parent", "grandparent", "head", "widths", "before", "after")
 

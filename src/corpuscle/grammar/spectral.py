@@ -40,8 +40,6 @@ from corpuscle.scale import each, workers
 from corpuscle.settings import learned
 from corpuscle.text.trees import Trees
 
-__all__ = ["SpectralGrammar"]
-
 _SMOOTHING = 0.05
 _LARGE = 1e3
 

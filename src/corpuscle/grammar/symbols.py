@@ -19,9 +19,6 @@ from corpuscle.hashing import find, hashes_of
 from corpuscle.model import Array
 from corpuscle.words import WordFeatures
 
-__all__ = ["SYMBOL_ARRAYS", "WordSymbols"]
-
-
 _MIX = np.uint64(0x9E3779B97F4A7C15)
 
 SYMBOL_ARRAYS = {

@@ -30,10 +30,6 @@ from corpuscle.model import Array, Container, vocab_arrays
 from corpuscle.text.trees import Trees
 from corpuscle.text.vocab import FIRST, Vocab
 
-__all__ = [
-    "TABLES", "UNKNOWN", "Counted", "Lexicon", "Tables", "check_tables", "count_trees", "number_nodes", "signatures_of",
-]  # fmt: skip
-
 TABLES: dict[str, Array] = {
     **vocab_arrays("symbols/", "symbols"), **vocab_arrays("words/", "words"), **vocab_arrays("looks/", "looks"),
     "rules/parents": Array("int32", ("rules",), low=0, high="phrases"),

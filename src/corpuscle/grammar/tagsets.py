@@ -20,8 +20,6 @@ from corpuscle.text.files import AnyPath
 from corpuscle.text.tables import read_table
 from corpuscle.text.treebank import Treebank
 
-__all__ = ["PUNCTUATION", "UNIVERSAL", "TagMap", "read_tag_map"]
-
 UNIVERSAL = ("VERB", "NOUN", "PRON", "ADJ", "ADV", "ADP", "CONJ", "DET", "NUM", "PRT", "X", ".")
 PUNCTUATION = "."
 _NONFINITE = "nonfinite"

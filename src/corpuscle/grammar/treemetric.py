@@ -45,8 +45,6 @@ from corpuscle.text.trees import Trees
 from corpuscle.text.vocab import FIRST, Vocab
 from corpuscle.words import OsccaVectors, WordClasses, WordFeatures
 
-__all__ = ["TreeMetric", "class_vectors"]
-
 _WORK = 200_000
 """Chunks of sentences have about so many words to the fourth."""
 _TRUST = 3.0

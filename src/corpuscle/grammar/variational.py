@@ -32,10 +32,6 @@ from scipy.special import digamma, gammaln
 
 from corpuscle.engine.dp.dense import inside_outside
 
-__all__ = [
-    "Chunk", "Common", "Counts", "Grammar", "Weights", "chunks_of_language", "dirichlet_step", "divergence", "expect",
-]  # fmt: skip
-
 _SMALLEST = 1e-8
 _TOKENS = 40_000
 """Chunks of sentences have about so many words."""

@@ -46,12 +46,6 @@ if TYPE_CHECKING:
     from corpuscle.text.origin import Origin
     from corpuscle.words import WordClasses
 
-__all__ = [
-    "apply", "categories", "common", "compare", "dependencies", "distances", "doubts", "draw", "evaluate", "induce",
-    "languages", "marginals", "marginals_typed", "parse_typed", "perplexity", "probability", "probability_typed",
-    "rules", "sample", "sample_typed", "train", "warm",
-]  # fmt: skip
-
 _classes = partial(a_model, "classes", "words.exchange", "words.brown", metavar="MODEL", option=True)
 _TREEBANK = ("grammar.pcfg", "grammar.em", "grammar.spectral")
 

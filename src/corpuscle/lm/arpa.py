@@ -26,8 +26,6 @@ from corpuscle.scale import workers
 from corpuscle.text.files import open_bytes, write_atomically
 from corpuscle.text.vocab import FIRST, MARKUP, START, UNKNOWN, Vocab
 
-__all__ = ["read_arpa", "write_arpa"]
-
 _LN10 = float(np.log(10.0))
 _NOTHING = -99.0
 _ROWS = 1 << 15

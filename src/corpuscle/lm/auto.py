@@ -29,8 +29,6 @@ from corpuscle.text.corpus import Corpus
 from corpuscle.text.settings import TextSettings
 from corpuscle.words import ExchangeClasses
 
-__all__ = ["AutoModel"]
-
 PAYS = 1e-3
 """A part stays if perplexity would rise by this share without it."""
 MOST_SAMPLED, SWEEPS = 5_000_000, 50

@@ -48,8 +48,6 @@ _COUNTED = 1 << 20
 """About how many tokens a worker of a cluster counts at a time."""
 _ONE_STREAM = "a text without sentence boundaries is one stream, which is read here"
 
-__all__ = ["Events", "LanguageModel", "SentenceScores", "Surprisals", "compare", "compare_events", "find_markup"]
-
 
 class SentenceScores(NamedTuple):
     """Figures of each sentence: events (with ``</s>``), unknown words, natural log probability of all events and of

@@ -18,8 +18,6 @@ from corpuscle.lm.settings import CacheSettings
 from corpuscle.text.corpus import Corpus
 from corpuscle.text.vocab import END, UNKNOWN, Vocab
 
-__all__ = ["CacheModel"]
-
 
 class CacheModel(CacheSettings, LanguageModel):
     """A cache of the document so far.

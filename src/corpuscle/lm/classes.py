@@ -21,8 +21,6 @@ from corpuscle.text.corpus import Corpus
 from corpuscle.text.overlap import item_hashes
 from corpuscle.text.vocab import FIRST, MARKUP, START, UNKNOWN, Vocab
 
-__all__ = ["ClassModel"]
-
 
 class ClassModel(LanguageModel):
     """A class n-gram over given word classes.

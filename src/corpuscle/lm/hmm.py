@@ -39,8 +39,6 @@ from corpuscle.text.vocab import END, START, UNKNOWN, Vocab
 from corpuscle.words.hmm_learning import STATE, Table, chain_learner, from_nothing
 from corpuscle.words.spelling import vocabulary_of
 
-__all__ = ["HmmModel"]
-
 WINDOW = 3
 _FORMS = {"hkz": FULL, "reduced": REDUCED, "em": HIDDEN, "spectral-em": HIDDEN}
 _MOST_NUMBERS = 1 << 28

@@ -54,8 +54,6 @@ from corpuscle.settings import learned
 from corpuscle.text.corpus import Corpus
 from corpuscle.text.vocab import END, START, Vocab
 
-__all__ = ["LogLinearModel"]
-
 DEFAULTS = {"l1": (0.7, 1.0), "l2": (0.25, 1.0), "tree-l2": (0.85, 1.1), "tree-linf": (0.85, 1.0)}
 """Strength and weight by depth of each penalty where none is given and there is nothing to choose on."""
 _HIGHEST = 500.0

@@ -39,11 +39,6 @@ from corpuscle.model import Array
 from corpuscle.random import Random
 from corpuscle.scale import chunks_of, each
 
-__all__ = [
-    "BLOCK", "STATE", "Batches", "Development", "Fitting", "Objective", "Rules", "Search", "Shape", "may_collapse",
-]  # fmt: skip
-
-
 _PART = 1 << 18
 """About how many entries a thread deals with at a time."""
 _UNSEEN = 0.5

@@ -23,8 +23,6 @@ from corpuscle.text.overlap import item_hashes
 from corpuscle.text.settings import ReadingSettings
 from corpuscle.text.vocab import FIRST, UNKNOWN, Vocab
 
-__all__ = ["Mixture", "em_weights"]
-
 _MAX_MODELS = 100
 
 

@@ -33,8 +33,6 @@ from corpuscle.text.corpus import Corpus
 from corpuscle.text.settings import ReadingSettings
 from corpuscle.text.vocab import END, START, UNKNOWN, Vocab
 
-__all__ = ["ROWS", "Method", "NgramModel", "check_rows"]
-
 AUTO_ORDERS = 6
 """Order ``auto`` tries this many."""
 _CONTRADICTORY = "the counts of this model contradict one another"

@@ -29,8 +29,6 @@ from corpuscle.settings import learned
 from corpuscle.text.corpus import Corpus
 from corpuscle.text.vocab import START, UNKNOWN, Vocab
 
-__all__ = ["HpyModel"]
-
 _MOST_SAMPLES = 1000
 
 

@@ -29,8 +29,6 @@ from corpuscle.settings import learned
 from corpuscle.text.corpus import Corpus
 from corpuscle.text.vocab import START, Vocab
 
-__all__ = ["PlreModel"]
-
 RANKS = (64, 2, 1)
 """Of the orders 2, 3 and 4; higher ones have none."""
 TRIED_RANKS = ((16, 32, 64, 128), (0, 1, 2, 5), (0, 1, 2))

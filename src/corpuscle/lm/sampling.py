@@ -21,18 +21,6 @@ from corpuscle.model import Array, prefixed, stripped
 from corpuscle.random import Random
 from corpuscle.text.vocab import START
 
-__all__ = [
-    "STOP_PRIOR",
-    "FixedSampler",
-    "Sampler",
-    "VariableSampler",
-    "contexts_of",
-    "pool_arrays",
-    "sample_arrays",
-    "state_arrays",
-    "tree_arrays",
-]
-
 STOP_PRIOR = (4.0, 1.0)
 """How words of infinite order stop before anything is known: four in five at every node."""
 

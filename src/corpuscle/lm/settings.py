@@ -8,11 +8,6 @@ from corpuscle.errors import SettingError
 from corpuscle.settings import Parallel, Seeded, Settings, setting, size_of
 from corpuscle.text.settings import TextSettings, TokenSettings, UnitSettings
 
-__all__ = [
-    "AUTO", "BOUNDARIES", "ESTIMATORS", "IMPORTED", "INFINITE", "MAX_RANK", "METHODS", "PENALTIES", "AutoSettings",
-    "CacheSettings", "HmmSettings", "HpySettings", "LogLinearSettings", "NgramSettings", "PlreSettings",
-]  # fmt: skip
-
 BOUNDARIES = ("single", "pad", "none")
 METHODS = ("mkn", "kn", "backoff-mkn", "backoff-kn", "absolute")
 IMPORTED = "imported"

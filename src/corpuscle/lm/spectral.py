@@ -46,11 +46,6 @@ from corpuscle.lm.kernels.operators import Operators, Windows, sum_products
 from corpuscle.random import Random
 from corpuscle.scale import each
 
-__all__ = [
-    "PADS", "Parameters", "Projection", "full_operators", "hidden_operators", "inverse_of", "padded",
-    "pairs_of", "project", "raw_product", "recover", "reduced_operators", "windows_of", "windows_of_moments",
-]  # fmt: skip
-
 PADS = 3
 """How many end symbols a sentence has: with fewer the moments lack a rank."""
 _NUMBERS = 1 << 22

@@ -16,8 +16,6 @@ from corpuscle.engine.ngrams.smoothing import context_totals, discount_features,
 from corpuscle.engine.ngrams.trie import Ngrams
 from corpuscle.errors import SettingError
 
-__all__ = ["given_discounts", "interpolated_objective", "tune"]
-
 _MARGIN = 1e-3
 
 Objective = Callable[[np.ndarray], tuple[float, np.ndarray | None]]

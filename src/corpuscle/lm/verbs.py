@@ -36,12 +36,6 @@ if TYPE_CHECKING:
     from corpuscle.lm import ClassModel, Events, LanguageModel, LogLinearModel, NgramModel
     from corpuscle.text import Corpus
 
-__all__ = [
-    "compare", "export", "import_", "lines_of", "mix", "next_", "next_typed", "perplexity", "prune", "sample",
-    "sample_typed", "score", "stream_of", "surprisal", "text_of", "train", "warm", "weights",
-]  # fmt: skip
-
-
 # ---- texts
 
 

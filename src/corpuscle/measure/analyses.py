@@ -19,8 +19,6 @@ from corpuscle.measure.bootstrap import bootstrap_all
 from corpuscle.measure.counts import share
 from corpuscle.measure.result import Result, Shown, resampled, signature
 
-__all__ = ["analyses", "analyses_by_element", "analyses_by_probability", "ranks_of"]
-
 _SHOWN = (
     Shown("a1", "first"), Shown("a2", "first or second"), Shown("ceiling", "a candidate"),
     Shown("mrr", "reciprocal rank", "."),

@@ -25,11 +25,6 @@ from corpuscle.compiled import kernel
 from corpuscle.measure.result import Comparison, Interval, Shown, resampled, signature, with_interval
 from corpuscle.random import below, bits, purpose_id, stream
 
-__all__ = [
-    "MAX_ITEMS", "approximate_randomisation", "bootstrap", "bootstrap_all", "bootstrap_ratio", "compare",
-    "comparison_of", "interval_of", "item_draws", "paired_bootstrap",
-]  # fmt: skip
-
 MAX_ITEMS = 20_000
 """More items than this are added up into this many blocks."""
 

@@ -33,10 +33,6 @@ from corpuscle.measure.counts import share
 from corpuscle.measure.result import Comparison, Result, Shown, resampled, signature
 from corpuscle.text.trees import ROOTS, Trees
 
-__all__ = [
-    "PUNCTUATION", "bracket_counts", "bracket_scores", "bracket_scores_by", "compare_brackets", "spoken_words",
-]  # fmt: skip
-
 PUNCTUATION = ("auto", "penn", "form", "none")
 """What punctuation is: words with tags of the Penn Treebank, words of such letters, none; auto: penn where there are
 such tags, else form."""

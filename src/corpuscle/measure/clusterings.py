@@ -21,8 +21,6 @@ import numpy as np
 
 from corpuscle.measure.result import Result, Shown, signature
 
-__all__ = ["compare_clusterings", "pair_agreement"]
-
 CLUSTERINGS = (
     Shown("v_measure", "V-measure"), Shown("homogeneity", "homogeneity"), Shown("completeness", "completeness"),
     Shown("many_to_one", "many-to-one"), Shown("one_to_one", "one-to-one"),

@@ -32,8 +32,6 @@ import numpy as np
 from corpuscle.measure.bootstrap import bootstrap, comparison_of, interval_of, item_draws
 from corpuscle.measure.result import Comparison, Result, Shown, resampled, signature
 
-__all__ = ["agreement", "compare_spearman", "human_ceiling", "rank_correlation", "ranks", "spearman"]
-
 SPEARMAN = (Shown("spearman", "Spearman", "."), Shown("covered/pairs", "covered"), Shown("pairs", "pairs", ","))
 AGREEMENT = (Shown("alpha", "Krippendorff's alpha", "."), Shown("agreement", "agreement"), Shown("units", "units", ","))
 _CELLS = 2_000_000  # of the table of draws and points that is worked on at a time

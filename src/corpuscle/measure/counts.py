@@ -13,8 +13,6 @@ import numpy as np
 from corpuscle.measure.bootstrap import bootstrap, bootstrap_all, compare
 from corpuscle.measure.result import Comparison, Result, Shown, resampled, signature
 
-__all__ = ["accuracy", "calibration_error", "compare_f1", "precision_recall", "share"]
-
 F1 = (Shown("f1", "F1"), Shown("precision", "precision"), Shown("recall", "recall"), Shown("gold", "gold", ","))
 ACCURACY = (Shown("accuracy", "accuracy"), Shown("total", "decisions", ","))
 

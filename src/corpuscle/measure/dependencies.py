@@ -23,8 +23,6 @@ from corpuscle.measure.counts import share
 from corpuscle.measure.result import Comparison, Result, Shown, resampled, signature
 from corpuscle.text.treebank import Treebank
 
-__all__ = ["attachment", "attachment_by", "compare_attachment", "oracle", "punctuation"]
-
 ATTACHMENT = (
     Shown("las", "LAS"), Shown("uas", "UAS"), Shown("las_nopunct", "LAS without punctuation"),
     Shown("uas_nopunct", "UAS without punctuation"), Shown("complete", "complete"), Shown("root", "root"),

@@ -16,8 +16,6 @@ from corpuscle.measure.bootstrap import bootstrap_ratio, paired_bootstrap
 from corpuscle.measure.result import Comparison, Result, Shown, resampled, signature
 from corpuscle.text.wording import number, percent
 
-__all__ = ["compare_perplexity", "letter_perplexity", "perplexity", "token_likelihood"]
-
 TOKENS = (
     Shown("perplexity", "perplexity", "."), Shown("perplexity_without_oov", "without oov", "."),
     Shown("tokens", "tokens", ","), Shown("oov/tokens", "oov"), Shown("bits_per_token", "bits a token", "."),

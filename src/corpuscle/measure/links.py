@@ -16,8 +16,6 @@ from corpuscle.text.corpus import Corpus
 from corpuscle.text.vocab import FIRST
 from corpuscle.text.wording import percent
 
-__all__ = ["alignment_error", "compare_alignments", "singleton_fertility"]
-
 LINKS = (
     Shown("aer", "AER"), Shown("precision", "precision"), Shown("recall", "recall"), Shown("f1", "F1"),
     Shown("links", "links", ","), Shown("sentence_pairs", "sentence pairs", ","),

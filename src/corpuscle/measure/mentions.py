@@ -26,8 +26,6 @@ from corpuscle.measure.bootstrap import bootstrap_all, compare
 from corpuscle.measure.result import Comparison, Result, Shown, resampled, signature
 from corpuscle.text.standoff import Mention, Standoff
 
-__all__ = ["compare_mentions", "mention_counts", "mention_scores", "mention_scores_by_type"]
-
 KINDS = ("strict", "relaxed", "simple", "complex", "discontinuous")
 """What is counted; each has four columns: found mentions that are right, found, gold mentions that are found, gold."""
 MENTIONS = (

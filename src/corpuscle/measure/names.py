@@ -26,8 +26,6 @@ from corpuscle.text.characters import letters_of
 from corpuscle.text.corpus import starts_of
 from corpuscle.text.wording import number
 
-__all__ = ["accuracy_at", "news_measures", "news_statistics"]
-
 FIGURES = (
     Shown("acc", "ACC", "."), Shown("f_score", "mean F", "."), Shown("mrr", "MRR", "."),
     Shown("map_ref", "MAP_ref", "."),

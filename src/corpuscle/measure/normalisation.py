@@ -24,8 +24,6 @@ from corpuscle.measure.result import Result, Shown, resampled, signature
 from corpuscle.measure.translations import bleu
 from corpuscle.text.normalised import Normalised
 
-__all__ = ["detection", "normalisation_counts", "normalisation_scores"]
-
 _SHOWN = (
     Shown("f1", "F1"), Shown("precision", "precision"), Shown("recall", "recall"),
     Shown("word_accuracy", "words as meant"), Shown("error_reduction", "fewer errors by"),

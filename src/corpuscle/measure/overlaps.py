@@ -13,8 +13,6 @@ import numpy as np
 
 from corpuscle.compiled import frozen, kernel, part
 
-__all__ = ["Candidates", "bleu_statistics", "common_subsequence", "edit_distance", "f_statistics"]
-
 
 class Candidates(NamedTuple):
     """Candidates for items that have references.

@@ -17,8 +17,6 @@ from corpuscle import __version__
 from corpuscle.text.html import fragment, p, small, table
 from corpuscle.text.wording import count, number, percent
 
-__all__ = ["Comparison", "Interval", "Printed", "Result", "Row", "Shown", "resampled", "signature", "with_interval"]
-
 
 def signature(metric: str, **facts: object) -> str:
     """What was counted and how, in one line that can stand under a table.

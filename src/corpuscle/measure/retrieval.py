@@ -22,8 +22,6 @@ from corpuscle.compiled import frozen, kernel, part
 from corpuscle.measure.bootstrap import bootstrap_ratio
 from corpuscle.measure.result import Result, Shown, resampled, signature
 
-__all__ = ["ELEVEN_POINT", "Ranked", "rank_items", "retrieval"]
-
 _BLOCK = 1 << 23
 ELEVEN_POINT = Shown("eleven_point", "11-point average precision", ".")
 RETRIEVAL = (

@@ -20,8 +20,6 @@ from corpuscle.text.corpus import Corpus, starts_of
 from corpuscle.text.vocab import FIRST, MARKUP, UNKNOWN
 from corpuscle.text.wording import percent
 
-__all__ = ["OtherText", "compare_segmentations", "segmentation_counts", "segmentation_scores"]
-
 SEGMENTATION = (
     Shown("f1", "words F1"), Shown("precision", "precision"), Shown("recall", "recall"),
     Shown("boundary_f1", "boundaries F1"), Shown("lexicon_f1", "lexicon F1"), Shown("words", "words", ","),

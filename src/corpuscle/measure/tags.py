@@ -17,8 +17,6 @@ from corpuscle.measure.counts import share
 from corpuscle.measure.result import Comparison, Result, Shown, resampled, signature
 from corpuscle.text.treebank import Treebank
 
-__all__ = ["TAG_LAYERS", "compare_tagging", "tagging", "tagging_by_tag"]
-
 TAG_LAYERS = {"upos": "tags", "xpos": "xpos", "feats": "features", "lemma": "lemmas"}
 """Figure -> layer of a treebank."""
 _SHOWN = (

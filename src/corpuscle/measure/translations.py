@@ -20,8 +20,6 @@ from corpuscle.measure.overlaps import Candidates, bleu_statistics
 from corpuscle.measure.result import Comparison, Result, Shown, resampled, signature
 from corpuscle.text.corpus import starts_of
 
-__all__ = ["bleu", "bleu_rows", "compare_bleu"]
-
 _BLEU = Shown("bleu", "BLEU", ".")
 
 

@@ -10,8 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-__all__ = ["expected_saving", "least_sure", "unsure_item", "unsure_words"]
-
 
 def expected_saving(confidence: Sequence[float]) -> float:
     """The share of keystrokes that a guess is expected to save, given how sure each of its parts is.

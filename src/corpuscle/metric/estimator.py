@@ -11,8 +11,6 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from corpuscle.metric.settings import SolutionSettings
 from corpuscle.metric.solution import grouped, solve
 
-__all__ = ["DistortionMetric"]
-
 
 class DistortionMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Maps vectors so that items of one label come close together; see ``solution`` for the mathematics.

@@ -13,8 +13,6 @@ from corpuscle.measure.result import Comparison, Result
 from corpuscle.metric.items import Items
 from corpuscle.metric.model import MetricModel
 
-__all__ = ["Evaluation", "evaluate", "k_means_agreement"]
-
 
 class Evaluation(NamedTuple):
     """Results by space (``metric``, ``euclidean`` and ``cosine`` of the features as they are), and how much better the

@@ -19,8 +19,6 @@ from corpuscle.random import purpose_id
 from corpuscle.text.corpus import Corpus
 from corpuscle.text.vocab import FIRST, Vocab
 
-__all__ = ["Features", "counted", "find_features", "occurrences", "resampled", "with_idf"]
-
 _RESAMPLING = purpose_id("metric.length")
 
 

@@ -19,8 +19,6 @@ from corpuscle.text.files import AnyPath, read_lines, suffix_of
 from corpuscle.text.plain import read_text
 from corpuscle.text.tables import read_table
 
-__all__ = ["Items", "read_documents", "read_items"]
-
 
 class Items(NamedTuple):
     """Texts or vectors with labels: ``content``, a list of strings or float64 (items, n); ``labels``."""

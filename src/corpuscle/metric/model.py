@@ -26,8 +26,6 @@ from corpuscle.settings import learned
 from corpuscle.text.plain import read_strings
 from corpuscle.text.vocab import Vocab
 
-__all__ = ["MetricModel", "nearest"]
-
 TEXT_DIMENSIONS = 500
 ROUNDS = 2
 """Power iterations of the reduction: it is a smoothing, and needs no exact singular vectors."""

@@ -6,8 +6,6 @@ from corpuscle.errors import SettingError
 from corpuscle.settings import Parallel, Seeded, Settings, setting
 from corpuscle.text.settings import TextSettings
 
-__all__ = ["DISTANCES", "METHODS", "SINGULAR", "WEIGHTS", "MetricSettings", "SolutionSettings"]
-
 METHODS = ("discriminant", "distortion", "diagonal")
 SINGULAR = ("ridge", "scaled", "pinv", "shrink", "range")
 WEIGHTS = ("equal", "size")

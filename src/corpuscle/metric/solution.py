@@ -39,8 +39,6 @@ from scipy.sparse import csr_array, diags_array, issparse
 from corpuscle.errors import SettingError, warn
 from corpuscle.metric.settings import SolutionSettings
 
-__all__ = ["Groups", "Solution", "grouped", "shrinkage", "solve"]
-
 _CONDITION = 1e12
 
 

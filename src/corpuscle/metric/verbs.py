@@ -29,10 +29,6 @@ from corpuscle.verbs import (
 if TYPE_CHECKING:
     from corpuscle.metric import Items, MetricModel
 
-__all__ = [
-    "apply", "evaluate", "features", "items_of", "neighbours", "neighbours_typed", "show", "train", "warm",
-]  # fmt: skip
-
 
 def items_of(
     value: Any, model: Any, declared: Input, *, groups: str = "labels", documents: str | None = None

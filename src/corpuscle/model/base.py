@@ -26,8 +26,6 @@ from corpuscle.progress import say
 from corpuscle.scale import default_workers, workers
 from corpuscle.settings import CLUSTER, WORKERS, Settings, learned
 
-__all__ = ["Model"]
-
 T = TypeVar("T")
 
 _NONE = np.empty(0, np.uint64)

@@ -25,8 +25,6 @@ from corpuscle.errors import InputError
 from corpuscle.memory import pieces
 from corpuscle.scale import beside
 
-__all__ = ["Place", "parse_json", "read_arrays", "read_layout", "write"]
-
 _KINDS = {
     "F64": "<f8", "F32": "<f4", "I64": "<i8", "I32": "<i4", "I16": "<i2", "I8": "i1", "U64": "<u8", "U32": "<u4",
     "U16": "<u2", "U8": "u1", "BOOL": "?",

@@ -20,8 +20,6 @@ from corpuscle.model.container import CODES
 if TYPE_CHECKING:
     from corpuscle.model.store import Container
 
-__all__ = ["ITEMS", "TRAINING_ITEMS", "VOCAB", "Array", "Invalid", "Kind", "validate", "vocab_arrays"]
-
 _SIZE = re.compile(r"([A-Za-z_][A-Za-z_0-9/]*)([+-][0-9]+)?")
 
 

@@ -26,8 +26,6 @@ from corpuscle.model.store import Part, numbered, separated
 if TYPE_CHECKING:
     from corpuscle.model.store import Container
 
-__all__ = ["Arrays", "Fact", "Inner", "Record", "Samples", "Saved"]
-
 
 class Saved(Protocol):
     """The declaration of an attribute."""

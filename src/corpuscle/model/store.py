@@ -25,11 +25,6 @@ from corpuscle.model import container
 from corpuscle.model.kinds import Invalid, Kind, validate
 from corpuscle.scale import beside
 
-__all__ = [
-    "Container", "Part", "load", "numbered", "prefixed", "read", "read_header", "save", "separated", "source_date",
-    "stripped",
-]  # fmt: skip
-
 _T = TypeVar("_T")
 
 CONTAINER_VERSION = 1

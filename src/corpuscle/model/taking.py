@@ -14,8 +14,6 @@ from typing import Any
 
 from corpuscle.catalogue import find
 
-__all__ = ["takes_anything"]
-
 _READERS = {
     "Corpus": "corpuscle.text.reading:corpus",
     "Corpus | Forest": "corpuscle.text.reading:corpus",

@@ -27,11 +27,6 @@ from corpuscle.settings import Seeded, learned
 from corpuscle.text.characters import SPACE
 from corpuscle.text.vocab import END, FIRST, START, Vocab
 
-__all__ = [
-    "TOLERANCE", "Difference", "Lessons", "Networks", "check_networks", "check_precision", "difference",
-    "draw_attention", "network_arrays",
-]  # fmt: skip
-
 SAMPLE, TOLERANCE = 200, 0.005
 """The number of sources that are compared first, and the share of them that may have another target."""
 

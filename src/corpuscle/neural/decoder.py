@@ -33,8 +33,6 @@ from corpuscle.neural.weights import Weights, shapes
 from corpuscle.scale import workers
 from corpuscle.text.vocab import END, START, UNKNOWN, Vocab
 
-__all__ = ["Decoder", "Hypothesis", "Report", "warm_decoder"]
-
 WINDOW = 4096
 """The number of sentences that are sorted by length together."""
 CHUNK = 1024

@@ -18,8 +18,6 @@ from corpuscle.neural.settings import Architecture, NetworkSettings
 from corpuscle.neural.training import Plan, Progress, Task, advance, begun, named
 from corpuscle.scale import default_workers, processes
 
-__all__ = ["Member", "Members", "member_arrays", "plan_of", "train"]
-
 UPDATES = 20
 """The number of updates that are made at a time: about a second."""
 

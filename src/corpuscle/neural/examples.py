@@ -11,8 +11,6 @@ from corpuscle.random import Random
 from corpuscle.text.corpus import items_of, starts_of
 from corpuscle.text.vocab import END, START
 
-__all__ = ["Examples", "Padded", "batches", "guide_of", "padded", "shifted"]
-
 
 class Padded(NamedTuple):
     """Sequences of a batch, the places after their ends filled with END: ``symbols`` int64 (b, longest); ``real`` bool,

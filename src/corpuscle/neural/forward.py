@@ -16,8 +16,6 @@ from corpuscle.neural.kernels.products import Matrix
 from corpuscle.neural.weights import Weights
 from corpuscle.text.vocab import END
 
-__all__ = ["NONE", "Batch", "Buffers", "Encoded", "Network", "State", "network", "numbers", "stacked"]
-
 NONE = frozen(np.zeros(0), np.float32)
 """No gain, no bias."""
 

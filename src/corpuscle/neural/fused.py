@@ -19,8 +19,6 @@ from corpuscle.neural.kernels.cells import powers
 
 torch: Any = require("torch", extra="neural")
 
-__all__ = ["base", "layer"]
-
 Tensor = Any
 
 

@@ -19,8 +19,6 @@ torch: Any = require("torch", extra="neural")
 triton: Any = require("triton", extra="gpu")
 tl: Any = require("triton.language", extra="gpu")
 
-__all__ = ["fused_topk"]
-
 BLOCK, MOST = 1024, 16
 
 

@@ -24,8 +24,6 @@ from corpuscle.neural.settings import Architecture
 
 torch: Any = require("torch", extra="neural")
 
-__all__ = ["Batch", "Dropping", "forward", "keep_all"]
-
 Tensor = Any
 Parameters = Mapping[str, Tensor]
 

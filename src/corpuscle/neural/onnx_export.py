@@ -31,8 +31,6 @@ from corpuscle.neural.weights import Weights
 from corpuscle.text.files import write_atomically
 from corpuscle.text.vocab import FIRST, MARKUP
 
-__all__ = ["encoder_file", "write_onnx"]
-
 OPSET, IR_VERSION = 18, 9
 LONGEST = 1024
 """Positions that an exported transformer knows."""

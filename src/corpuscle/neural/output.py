@@ -24,8 +24,6 @@ from corpuscle.neural.kernels.softmax import NoClass, Ranked, absorb, nothing, p
 from corpuscle.neural.weights import Weights
 from corpuscle.text.vocab import END, UNKNOWN
 
-__all__ = ["Ensemble", "Output", "Shortlist"]
-
 SCORES = 1 << 18
 """The number of scores that are made at a time: a megabyte, which a cache has room for."""
 

@@ -19,8 +19,6 @@ from corpuscle.neural.kernels.cells import attend, gru, mix, mlstm, normalise, p
 from corpuscle.neural.kernels.products import Matrix
 from corpuscle.neural.weights import Weights
 
-__all__ = ["Recurrent"]
-
 TABLE_BYTES = 1 << 26
 """Products with all embeddings are kept ready if they take no more than this."""
 

@@ -16,8 +16,6 @@ import numpy as np
 
 from corpuscle.neural.weights import Weights
 
-__all__ = ["Encoded", "State", "encode", "start", "step"]
-
 EPSILON = 1e-5
 """Added to variances in layer normalisation."""
 

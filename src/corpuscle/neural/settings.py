@@ -9,10 +9,6 @@ from functools import cached_property
 from corpuscle.errors import SettingError
 from corpuscle.settings import Settings, setting
 
-__all__ = [
-    "CELLS", "PRESETS", "SCHEDULES", "Architecture", "DecodingSettings", "NetworkSettings",
-]  # fmt: skip
-
 CELLS = ("gru", "mlstm", "transformer")
 SCHEDULES = ("linear", "plateau", "root")
 

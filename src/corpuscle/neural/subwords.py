@@ -19,8 +19,6 @@ from corpuscle.neural.kernels.merges import GONE, Places, count_pairs, cut, join
 from corpuscle.text.corpus import Corpus, items_of, starts_of
 from corpuscle.text.vocab import FIRST, UNKNOWN, Vocab
 
-__all__ = ["MERGES", "Pieces", "Subwords"]
-
 LONGEST = 100
 """A longer word is cut into stretches of this length: the time that a word takes grows with its square."""
 

@@ -28,8 +28,6 @@ from corpuscle.neural.weights import Weights, shapes
 from corpuscle.random import Random
 from corpuscle.text.vocab import UNKNOWN, Vocab
 
-__all__ = ["Plan", "Progress", "Task", "advance", "begun", "cross_entropy", "named", "quality", "smoothing"]
-
 BETAS = {True: (0.9, 0.999), False: (0.9, 0.98)}
 """Decays of Adam's moments, for recurrent models and for transformers."""
 

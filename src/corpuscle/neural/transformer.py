@@ -14,8 +14,6 @@ from corpuscle.neural.kernels.products import Matrix
 from corpuscle.neural.reference import positions
 from corpuscle.neural.weights import Weights
 
-__all__ = ["Transformer"]
-
 
 class _Layer:
     """A product with its bias."""

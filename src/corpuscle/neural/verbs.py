@@ -9,8 +9,6 @@ from typing import Any
 from corpuscle.errors import SettingError
 from corpuscle.verbs import path, setting
 
-__all__ = ["BEAM", "PRECISION", "REPORT", "TOLERANCE", "applying", "export_networks"]
-
 BEAM: Any = setting("Hypotheses kept at each step, instead of the model's.", default=None, low=1, high=10_000)
 PRECISION: Any = setting("Neural: numbers of 8 bits are quicker.", default=None, choices=("fp32", "int8"))
 TOLERANCE: Any = setting(

@@ -26,8 +26,6 @@ import numpy as np
 from corpuscle.neural.settings import Architecture
 from corpuscle.text.vocab import Vocab
 
-__all__ = ["Weights", "shapes"]
-
 Shape = tuple[int, ...]
 
 

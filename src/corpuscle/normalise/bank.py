@@ -22,8 +22,6 @@ from corpuscle.model import Array
 from corpuscle.normalise.kernels.bank import OFFSETS, SPAN, Entries, Windows, matching_entries
 from corpuscle.text.treebank import Treebank
 
-__all__ = ["BANK", "Matches", "bank_of_pairs", "bank_of_trees", "empty_bank", "matches"]
-
 BANK = {
     "bank/keys": Array("int64", ("entries",), low=0, rising=True),
     "bank/values": Array("float32", ("entries",), low=0.0, high=1.001),

@@ -22,11 +22,6 @@ from corpuscle.normalise.tokens import change_of, reduced
 if TYPE_CHECKING:
     from corpuscle.normalise.normaliser import Normaliser
 
-__all__ = [
-    "AFTER", "AMONG", "CHANGE", "CONTEXT", "DEFAULTS", "FEATURES", "FREQUENCY", "ITSELF", "SEEN", "SEEN_COLUMNS",
-    "SLANG", "SUPPORT", "Entry", "entry_of", "seen_columns", "side_columns",
-]  # fmt: skip
-
 FEATURES = (
     "channel", "edits", "prefix", "suffix", "subsequence", "sound", "frequency", "itself", "itself a word",
     "itself never seen", "letters of itself", "seen", "most seen", "slang", "more words", "split", "stretched",

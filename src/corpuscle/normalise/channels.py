@@ -22,11 +22,6 @@ from corpuscle.normalise.tokens import is_examined, letters_of_word, reduced
 if TYPE_CHECKING:
     from corpuscle.normalise.normaliser import Normaliser
 
-__all__ = [
-    "CHANNEL", "Example", "channel_array", "channel_from_array", "default_channel", "fitted_channel",
-    "message_examples", "pair_examples",
-]  # fmt: skip
-
 CHANNEL = {"channel": Array("float64", (12,), low=0.0, finite=True)}
 _TYPES = np.array([152.0, 111.0, 24.0, 4.0])
 """How often Cook and Stevenson met stylistic changes, subsequences, prefixes and suffixes."""

@@ -23,8 +23,6 @@ from corpuscle.text.vocab import END, START
 if TYPE_CHECKING:
     from corpuscle.normalise.normaliser import Normaliser
 
-__all__ = ["EDGES", "Places", "Type", "context_scores", "places_of", "windows_of"]
-
 EDGES = ("<s>", "</s>")
 """What stands before the first and behind the last token of a message."""
 

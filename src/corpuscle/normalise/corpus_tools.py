@@ -43,8 +43,6 @@ from corpuscle.random import Random
 from corpuscle.text.normalised import Normalised
 from corpuscle.text.origin import error_about
 
-__all__ = ["CATEGORIES", "Languages", "Noise", "Survey", "category_of", "error_categories", "survey_of"]
-
 CATEGORIES = ("letter", "number", "letter and number", "slang", "other")
 _BINS = 10
 

@@ -40,8 +40,6 @@ from corpuscle.normalise.tokens import with_case
 if TYPE_CHECKING:
     from corpuscle.normalise.normaliser import Normaliser
 
-__all__ = ["Choice", "choose", "scaled", "support_of"]
-
 _KEPT = 10
 _SIMILAR = np.array([1, 2, 3, 4, 5])
 _TRIED = 8

@@ -30,8 +30,6 @@ from corpuscle.text.vocab import END, START
 if TYPE_CHECKING:
     from corpuscle.normalise.normaliser import Normaliser
 
-__all__ = ["DETECTOR", "Detector", "fits", "learn_detector"]
-
 DETECTOR = {
     "detector/entries": Array("float64", ("entries",), finite=True, optional=True),
     "detector/others": Array("float64", (4,), finite=True, optional=True),

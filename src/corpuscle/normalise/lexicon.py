@@ -23,8 +23,6 @@ from corpuscle.normalise.tokens import Phonetics, letters_of_word
 from corpuscle.text.characters import letters_of
 from corpuscle.text.vocab import FIRST, Vocab
 
-__all__ = ["LEXICON", "Lexicon", "Reach", "spelled"]
-
 LEXICON = {
     **vocab_arrays("words/", "words"),
     **vocab_arrays("codes/", "codes"),

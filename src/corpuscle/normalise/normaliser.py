@@ -55,8 +55,6 @@ from corpuscle.text.treebank import Treebank
 from corpuscle.text.vocab import FIRST, Vocab
 from corpuscle.text.wording import percent
 
-__all__ = ["Choice", "Normaliser"]
-
 _CHUNK = 4096
 """The number of tokens, about, that a worker takes at a time."""
 _CAREFUL = 0.9

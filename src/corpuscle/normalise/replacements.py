@@ -16,8 +16,6 @@ from corpuscle.text.files import AnyPath, read_lines
 from corpuscle.text.tables import read_table
 from corpuscle.text.vocab import FIRST, Vocab
 
-__all__ = ["Replacements", "Run", "read_slang", "read_words", "replacement_arrays", "runs_of"]
-
 Messages = Sequence[Sequence[str]]
 
 

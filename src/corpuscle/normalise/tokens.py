@@ -27,11 +27,6 @@ from corpuscle.text.scripts import type_of
 from corpuscle.text.sentences import character_classes
 from corpuscle.text.tables import read_table
 
-__all__ = [
-    "LONGEST", "Phonetics", "change_of", "is_examined", "learned_table", "letters_of_word", "read_sounds", "reduced",
-    "sounds", "with_case",
-]  # fmt: skip
-
 LONGEST = 40
 """Longer tokens are left alone."""
 _WORD = re.compile(r"[aAo0n][aAo0nmz]*(?:['\-][aAo0n][aAo0nmz]*)*")

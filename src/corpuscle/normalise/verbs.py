@@ -40,11 +40,6 @@ if TYPE_CHECKING:
     from corpuscle.text.normalised import Normalised
     from corpuscle.text.origin import Listed
 
-__all__ = [
-    "apply", "corrupt", "doubts", "evaluate", "languages", "message_blocks", "normalise", "survey", "texts_by_name",
-    "train", "training_messages", "warm", "write_messages",
-]  # fmt: skip
-
 _GOLD = (".norm", ".tsv", ".jsonl")
 _RANKED = 5
 _FREQUENT = 5

@@ -31,8 +31,6 @@ from corpuscle.text.normalised import Normalised
 if TYPE_CHECKING:
     from corpuscle.normalise.normaliser import Normaliser
 
-__all__ = ["best_threshold", "fitted_weights"]
-
 _FOLDS = 5
 _PENALTY = 1e-6
 """On squared weights; most words are right as they are, so that the mean likelihood changes little."""

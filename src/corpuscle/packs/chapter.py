@@ -9,8 +9,6 @@ from typing import Any, NamedTuple
 from corpuscle.text.html import Html, p
 from corpuscle.text.wording import percent
 
-__all__ = ["Card", "Chapter", "amount", "between", "compared", "grade", "learned_from"]
-
 
 class Card(NamedTuple):
     """A number for the top of the report: what it is, and what a simple way or chance would give."""

@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from corpuscle.packs.chapter import Chapter
     from corpuscle.packs.step import Step
 
-__all__ = ["Findings", "Table", "pick", "with_counts"]
-
 Table = tuple[Mapping[str, Any], ...]
 """Rows with the same columns: strings and numbers by name."""
 

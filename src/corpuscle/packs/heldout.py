@@ -17,8 +17,6 @@ from corpuscle.random import Random, purpose_id, shuffle, stream
 from corpuscle.text.corpus import Corpus, starts_of
 from corpuscle.text.wording import percent
 
-__all__ = ["FEWEST_DOCUMENTS", "SHARE", "Split", "held_documents", "held_sentences", "part_held", "split", "tenth"]
-
 SHARE = 0.1
 T = TypeVar("T")
 FEWEST_DOCUMENTS = 10

@@ -24,8 +24,6 @@ from corpuscle.text.scripts import language_name, script_of
 from corpuscle.text.tables import write_table
 from corpuscle.text.wording import percent
 
-__all__ = ["PREPARED", "Intake", "show_rows", "take_in", "write_glosses"]
-
 PREPARED = "prepared"
 """The folder of the pack for files that had to be prepared."""
 

@@ -20,8 +20,6 @@ from corpuscle.text.tables import read_table
 from corpuscle.text.treebank import Treebank
 from corpuscle.text.vocab import FIRST
 
-__all__ = ["FEWEST_SPACES", "SEGMENTED", "Job", "Parallel"]
-
 FEWEST_SENTENCES = 20
 """With fewer, a tenth held out says nothing."""
 

@@ -40,8 +40,6 @@ from corpuscle.text.formats import format_of
 from corpuscle.text.interlinear import TIER_ROLES
 from corpuscle.text.scripts import LANGUAGES
 
-__all__ = ["ROLES", "Described", "Kit", "Recognised", "content_hash", "find_kit", "read_description", "shown_name"]
-
 ROLES = {
     "text": "running text",
     "parallel": "translations",

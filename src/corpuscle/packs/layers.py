@@ -24,8 +24,6 @@ from corpuscle.text.vocab import FIRST, UNKNOWN
 if TYPE_CHECKING:
     from corpuscle.packs.pack import LoadedPack
 
-__all__ = ["LAYERS", "Layers", "read"]
-
 Text = str | Sequence[str] | Sequence[Sequence[str]]
 """Running text, sentences of running text, or sentences of words."""
 

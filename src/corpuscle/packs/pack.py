@@ -38,8 +38,6 @@ from corpuscle.text.html import code, element, fragment, table
 from corpuscle.text.interlinear import Interlinear, Phrase, completed
 from corpuscle.text.tables import read_table
 
-__all__ = ["LoadedPack", "Pack", "record_digest", "write_json"]
-
 FORMAT = 1
 _MARK = "corpuscle_pack"
 

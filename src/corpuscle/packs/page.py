@@ -12,11 +12,6 @@ from corpuscle.text import html
 from corpuscle.text.html import Html, div, element, fragment, h3, p
 from corpuscle.text.wording import clip
 
-__all__ = [
-    "PARSES", "bars", "card", "curve", "document", "facts", "figure", "grid", "links", "note", "plots", "sentence",
-    "table", "titled", "words",
-]  # fmt: skip
-
 STYLE = Path(__file__).with_name("report.css")
 
 

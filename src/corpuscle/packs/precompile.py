@@ -18,8 +18,6 @@ from pathlib import Path
 
 from corpuscle.compiled import cache_root, fingerprint, is_temporary
 
-__all__ = ["Precompiler", "is_cold", "mark_warm"]
-
 _COMPILE = """
 import importlib, sys
 package = importlib.import_module(sys.argv[1])

@@ -26,11 +26,6 @@ from corpuscle.text.scripts import LANGUAGES, script_of
 from corpuscle.text.tmx import read_tmx
 from corpuscle.text.wording import counted
 
-__all__ = [
-    "TAKERS", "FileRow", "Preparation", "Problem", "as_it_is", "attached_punctuation", "form_of", "line_breaks_of",
-    "read_interlinear", "take_pair", "tokenised_lines",
-]  # fmt: skip
-
 ATTACHED = 0.5
 """Text with at least this share of its punctuation attached to words is running text."""
 

@@ -21,8 +21,6 @@ from corpuscle.packs.step import Step
 from corpuscle.text.html import Html, code, div, element, h3, p, section, small, span
 from corpuscle.text.wording import clip, counted, enumerated, size
 
-__all__ = ["Section", "render"]
-
 _MOST_BAD_LINES = 50
 
 

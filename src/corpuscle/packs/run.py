@@ -35,8 +35,6 @@ from corpuscle.progress import clock, complain, is_interrupt, say, working
 from corpuscle.scale import default_workers
 from corpuscle.text.files import AnyPath, write_atomically
 
-__all__ = ["STEPS", "Outcome", "learn"]
-
 STEPS: tuple[Step, ...] = tuple(find(place) for task in TASKS.values() for place in task.step.split())
 """All that can be learned, in the order of the catalogue, in which it is done."""
 

@@ -28,8 +28,6 @@ from corpuscle.text.html import Html, element, p
 from corpuscle.text.scripts import direction
 from corpuscle.text.wording import counted
 
-__all__ = ["SUMS", "Difference", "differences", "export", "open_pack", "problems", "shipped", "write_site"]
-
 SUMS = "SHA256SUMS"
 _REPORTS = ("report.html", "report.json")
 _FIRST_DATE = (1980, 1, 1, 0, 0, 0)

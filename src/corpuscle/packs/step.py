@@ -21,8 +21,6 @@ from corpuscle.text.wording import counted
 if TYPE_CHECKING:
     from corpuscle.packs.job import Job
 
-__all__ = ["LeftOut", "Step", "by_rule", "check_enough", "checked_by", "naming", "wrong_files"]
-
 
 class LeftOut(InputError):
     """Raised by a step whose files do not hold enough to learn from, or do not need it: it is left out, and the report

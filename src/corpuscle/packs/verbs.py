@@ -9,8 +9,6 @@ from corpuscle.errors import SettingError
 from corpuscle.text.wording import number
 from corpuscle.verbs import MOST, SEED, Answer, Shown, Table, path, setting, verb
 
-__all__ = ["diff", "export", "learn", "site", "verify"]
-
 
 def _folder(**facts: Any) -> Any:
     return path(offers="dir", **facts)

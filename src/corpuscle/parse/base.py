@@ -23,8 +23,6 @@ from corpuscle.text.treebank import Treebank
 from corpuscle.text.vocab import FIRST, Vocab
 from corpuscle.words import WordFeatures
 
-__all__ = ["LONGEST", "BranchingParser", "DependencyParser", "check_length", "signature"]
-
 LONGEST = 1000
 """Words of the longest sentence that is parsed: the room for pairs grows with their cube."""
 _RELATED = 500

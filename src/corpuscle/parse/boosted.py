@@ -34,8 +34,6 @@ from corpuscle.parse.words import N_TAGS
 from corpuscle.text.overlap import item_hashes
 from corpuscle.text.treebank import Treebank
 
-__all__ = ["BoostedParser", "Line", "best_point", "envelope"]
-
 _CLASSIFIERS: dict[str, type[PairParser]] = {each.KIND.name: each for each in (PairParser, ProjectedParser)}
 
 # ---- the weight

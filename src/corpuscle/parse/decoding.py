@@ -19,11 +19,6 @@ from corpuscle.parse.kernels.training import Decoding, Room, best_trees, decode,
 from corpuscle.parse.words import N_TAGS
 from corpuscle.scale import chunks_of
 
-__all__ = [
-    "PAIRED", "TEMPERATURES", "Chunk", "Parses", "Ranked", "chunks_for", "parse_chunk", "rank_chunk", "related",
-    "temper_chunk",
-]  # fmt: skip
-
 PAIRED = 300
 """Longer sentences are parsed without pairs of modifiers."""
 _CUBES = 1 << 18

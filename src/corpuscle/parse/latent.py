@@ -50,8 +50,6 @@ from corpuscle.words import OsccaVectors, SvdVectors, TsccaVectors, WordVectors
 from corpuscle.words.lrmvl import LrmvlVectors
 from corpuscle.words.spelling import signature_of, vocabulary_of
 
-__all__ = ["LATENT", "Basis", "LatentTrees", "Likelihoods", "basis_of_pairs", "basis_of_vectors", "learn", "tags_of"]
-
 _SMALLEST = 1e-3
 """Directions of S whose singular values are below this part of the largest are left out."""
 _CUT = 1e-6

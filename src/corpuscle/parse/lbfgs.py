@@ -17,8 +17,6 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-__all__ = ["Minimiser"]
-
 MEMORY = 7
 _ENOUGH, _SLOPE, _TRIALS = 1e-4, 0.9, 40
 

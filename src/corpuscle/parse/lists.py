@@ -29,11 +29,6 @@ from corpuscle.parse.mst import MstParser
 from corpuscle.scale import chunks_of, each
 from corpuscle.text.treebank import Treebank
 
-__all__ = [
-    "Jackknife", "best_trees_of", "heads_of", "joined", "likely", "listed", "lists_of", "pieces", "right_heads",
-    "room_for_lists", "scores_of", "shortened", "standardised", "valence_logs", "valences_of",
-]  # fmt: skip
-
 _WORDS = 1 << 18
 """About so many words of trees are scored at a time."""
 

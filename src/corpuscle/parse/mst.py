@@ -46,8 +46,6 @@ from corpuscle.text.vocab import FIRST, Vocab
 from corpuscle.words import SOURCES as WORD_SOURCES
 from corpuscle.words import WordFeatures
 
-__all__ = ["PARTIAL", "MstParser"]
-
 _JUDGED = 500
 """So many sentences are enough to calibrate confidence."""
 _CROSSING = 0.05

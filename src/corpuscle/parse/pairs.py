@@ -52,10 +52,6 @@ from corpuscle.text.treebank import Treebank
 from corpuscle.text.vocab import FIRST, Vocab
 from corpuscle.words import words_of
 
-__all__ = [
-    "PAIRS", "PARTIAL", "PairParser", "check_pairs", "class_models", "pair_parts", "room_for_pairs", "sampling_of",
-]  # fmt: skip
-
 RATIOS = (1.0, 1.5, 2.0, 2.5, 3.0)
 """The ratios that development trees choose from."""
 TOLERANCE = 1e-6

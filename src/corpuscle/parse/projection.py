@@ -48,8 +48,6 @@ from corpuscle.text.overlap import item_hashes
 from corpuscle.text.treebank import Treebank
 from corpuscle.text.vocab import FIRST, Vocab
 
-__all__ = ["ProjectedParser", "Projection", "direct_tree", "evidence", "probabilities"]
-
 THRESHOLDS = (0.65, 0.75, 0.8, 0.85, 0.9, 0.95)
 COVERAGES = (0.0, 0.5, 0.8)
 """What development trees choose from."""

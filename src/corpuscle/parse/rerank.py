@@ -52,8 +52,6 @@ from corpuscle.text.treebank import Treebank
 from corpuscle.text.vocab import Vocab
 from corpuscle.words import WordVectors
 
-__all__ = ["Reranker"]
-
 Vectors = WordVectors | tuple[Vocab, np.ndarray]
 
 

@@ -23,8 +23,6 @@ from corpuscle.parse.lists import best_trees_of, joined, pieces, room_for_lists,
 from corpuscle.parse.settings import RerankSettings
 from corpuscle.random import Random
 
-__all__ = ["CHOICES", "Judged", "Trials", "learn_weights", "ranking_of", "share_right"]
-
 VARIANCES = (0.01, 0.03, 0.1, 0.3)
 BASE_WEIGHTS = (3.0, 10.0, 30.0, 100.0)
 """What the variance of weights, and the weight of the parser's score, may be where they are chosen."""

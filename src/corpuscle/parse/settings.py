@@ -5,8 +5,6 @@ from __future__ import annotations
 from corpuscle.errors import SettingError
 from corpuscle.settings import Parallel, Seeded, setting
 
-__all__ = ["BoostSettings", "BranchingSettings", "MstSettings", "PairSettings", "ProjectionSettings", "RerankSettings"]
-
 
 class MstSettings(Seeded, Parallel):
     """Settings of graph-based parsers."""

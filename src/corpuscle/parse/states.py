@@ -20,8 +20,6 @@ from corpuscle.random import Random
 from corpuscle.scale import chunks_of, each
 from corpuscle.text.vocab import END
 
-__all__ = ["polished", "recovered"]
-
 _TRIES = 20
 _WORST = 1e12
 """Eigenvectors of a larger condition number are not states."""

@@ -13,8 +13,6 @@ from corpuscle.parse.kernels.features import Layers
 from corpuscle.parse.kernels.relations import learn_relations
 from corpuscle.parse.kernels.training import Decoding, Learning, Room, learn
 
-__all__ = ["ARCS", "RELATIONS", "ArcLearner", "Online", "RelationLearner"]
-
 ARCS = {
     "weights": Array("float32", ("table",), finite=True),
     "totals": Array("float64", ("table",), finite=True),

@@ -45,11 +45,6 @@ if TYPE_CHECKING:
     from corpuscle.text import Alignments, Treebank
     from corpuscle.words import WordClasses, WordFeatures
 
-__all__ = [
-    "TAGGER", "Point", "apply", "boost", "compare", "comparing", "curve", "doubts", "draw", "evaluate",
-    "learning_curve", "parse_typed", "probability", "project", "rerank", "strip", "train", "warm",
-]  # fmt: skip
-
 _EMPTY = "the treebank is empty"
 _LEAST = 20
 """A parser of fewer sentences says nothing."""

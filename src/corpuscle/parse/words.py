@@ -15,8 +15,6 @@ from corpuscle.parse.kernels.features import BOTH, COLLINS, LENGTH, Layers
 from corpuscle.text.treebank import Treebank
 from corpuscle.words import WordFeatures
 
-__all__ = ["DISTANCES", "SOURCES", "TAG_LAYERS", "layers_of", "marks_before", "sources_of", "tag_layers"]
-
 TAG_LAYERS = ("xpos", "tags")
 """The layers that can serve as tags, the finest one first."""
 SOURCES = {"lemmas": 0.5, "features": 0.2}

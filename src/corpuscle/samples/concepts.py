@@ -11,8 +11,6 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-__all__ = ["ADPOSITIONS", "ADVERBS", "CONCEPTS", "GENERAL", "NUMERALS", "TOPICS", "Concept", "head_of"]
-
 GENERAL = "general"
 TOPICS = ("sea", "field", "market", "kitchen", "house", "music", "healing", "road")
 

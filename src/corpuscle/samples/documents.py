@@ -13,8 +13,6 @@ from corpuscle.samples.meaning import Context, Event, Speaker
 from corpuscle.samples.names import Name
 from corpuscle.samples.sounds import Table, mandelbrot
 
-__all__ = ["Cast", "Document", "Sentence", "make_documents", "running_text", "said_in_turn"]
-
 
 @dataclass(eq=False)
 class Sentence:

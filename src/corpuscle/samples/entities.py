@@ -22,8 +22,6 @@ from corpuscle.text import standoff
 from corpuscle.text.mention_tags import TokenMention, tags_of_spans
 from corpuscle.text.standoff import Standoff
 
-__all__ = ["Note", "make_notes", "mentions_of"]
-
 TYPES = {"person": "PERSON", "place": "PLACE", "product": "PRODUCT"}
 
 

@@ -15,8 +15,6 @@ from corpuscle.random import Random
 from corpuscle.samples.lexicon import UNINFLECTED, Lexicon, Word
 from corpuscle.samples.meaning import Event, Thing
 
-__all__ = ["Grammar", "Leaf", "Phrase", "dependencies", "leaves"]
-
 DETERMINER, NUMERAL, CONJUNCTION, ADPOSITION, NEGATION, ADVERB, MARK, COMMA, PARTICLE, INTENSITY = range(1, 11)
 """Slots: the parts of a thing's or an event's meaning that have a word of their own; 0 is the head itself."""
 SLOTS = 16

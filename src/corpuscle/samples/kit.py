@@ -24,8 +24,6 @@ from corpuscle.text.files import AnyPath, reading, write_atomically
 from corpuscle.text.pairs import write_pairs
 from corpuscle.text.tables import write_table
 
-__all__ = ["MARK", "write", "write_language"]
-
 MARK = "sample.json"
 """The file by which a sample is known: its seed, its sizes and the list of its files."""
 UNFINISHED = MARK + ".partial"

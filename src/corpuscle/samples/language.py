@@ -39,8 +39,6 @@ from corpuscle.text.corpus import Corpus, starts_of
 from corpuscle.text.treebank import Treebank
 from corpuscle.text.trees import Trees
 
-__all__ = ["CHANGES", "Language", "Link", "Pair", "Sizes", "generate"]
-
 KNOWN_NAMES = 600
 """How many of the names the texts may mention: a fixed number, so that texts do not depend on the list's length."""
 

@@ -16,8 +16,6 @@ from corpuscle.samples.morphology import Morphology
 from corpuscle.samples.scripts import Script
 from corpuscle.samples.sounds import VOWELS, Sounds
 
-__all__ = ["Lexicon", "Word", "make_roots"]
-
 UNINFLECTED = {
     "not": "PART", "that": "SCONJ", "and": "CCONJ", "but": "CCONJ", "or": "CCONJ", "when": "SCONJ", "because": "SCONJ",
     "if": "SCONJ", "very": "ADV", "Q": "PART", "of": "ADP", "OBJ": "ADP", "FUT": "AUX",

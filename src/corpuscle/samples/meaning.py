@@ -15,8 +15,6 @@ from corpuscle.samples.concepts import ADPOSITIONS, ADVERBS, CONCEPTS, GENERAL, 
 from corpuscle.samples.names import Name
 from corpuscle.samples.sounds import Table, mandelbrot
 
-__all__ = ["Context", "Event", "Speaker", "Thing"]
-
 ANIMATE = ("person", "animal")
 CONCRETE = ("thing", "tool", "food", "place", "idea")
 

@@ -18,8 +18,6 @@ from corpuscle.samples.lexicon import Lexicon
 from corpuscle.samples.meaning import Speaker
 from corpuscle.samples.sounds import Table
 
-__all__ = ["WAYS", "Channel", "Message", "make_messages"]
-
 WAYS = ("slang", "number", "lengthened", "vowels", "cut", "sound", "typo")
 """What can happen to a word."""
 _VOWEL_LETTERS = set("aeiouyéüöøîï")

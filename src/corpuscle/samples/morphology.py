@@ -13,8 +13,6 @@ from dataclasses import dataclass
 from corpuscle.random import Random
 from corpuscle.samples.sounds import Sounds
 
-__all__ = ["Morphology", "main_morphology", "sister_morphology"]
-
 
 @dataclass(frozen=True)
 class Morphology:

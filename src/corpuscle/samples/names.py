@@ -16,8 +16,6 @@ from corpuscle.samples.lexicon import Word, features_of
 from corpuscle.samples.scripts import Script
 from corpuscle.samples.sounds import CONSONANTS, VOWELS, Sounds
 
-__all__ = ["Name", "NamePart", "make_names"]
-
 RENDERINGS = {"w": "v", "x": "h", "h": "x", "ʤ": "ʒ", "ʧ": "ʃ", "ɲ": "nj", "ŋ": "ng", "ʦ": "ts", "j": "i"}
 RENDERINGS |= {"y": "u", "ø": "o", "ɨ": "i"}
 """Sounds that writers of the other script render in a second way."""

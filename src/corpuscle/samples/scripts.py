@@ -15,8 +15,6 @@ from functools import cached_property
 from corpuscle.random import Random
 from corpuscle.samples.sounds import BACK, CONSONANTS, FRONT, VOWELS
 
-__all__ = ["SCRIPTS", "Script", "latin", "other_script"]
-
 Spelling = tuple[frozenset[str] | None, frozenset[str] | None, str]
 """The sounds before, the sounds after (None: any; ``#`` is the edge of the word), and the grapheme."""
 

@@ -19,8 +19,6 @@ from typing import Generic, NamedTuple, TypeVar
 
 from corpuscle.random import Random
 
-__all__ = ["BACK", "CONSONANTS", "FRONT", "VOWELS", "Consonant", "Sounds", "Table", "inventory", "mandelbrot"]
-
 T = TypeVar("T")
 
 

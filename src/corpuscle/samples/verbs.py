@@ -6,8 +6,6 @@ from typing import Any
 
 from corpuscle.verbs import MOST, SEED, Answer, Shown, path, setting, verb
 
-__all__ = ["write"]
-
 
 def _count(help: str, default: int) -> Any:
     return setting(help, default=default, low=1, high=MOST)

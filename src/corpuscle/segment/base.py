@@ -67,8 +67,6 @@ from corpuscle.text.scripts import TYPES, WORD_TYPES
 from corpuscle.text.settings import TextSettings
 from corpuscle.text.vocab import END, FIRST, MARKUP, UNKNOWN, Vocab
 
-__all__ = ["PARTIAL", "LexiconEntry", "LineScores", "NestedSegmenter", "NextWords", "Segmenter"]
-
 
 class LexiconEntry(NamedTuple):
     """A word of the lexicon: how often it occurs in the training text, in how many tables of the root it sits, its type

@@ -27,8 +27,6 @@ from corpuscle.segment.letters import FORCED, Letters, first_letters, letters_of
 from corpuscle.segment.settings import DirichletSettings, TrivialSettings
 from corpuscle.text.corpus import Corpus
 
-__all__ = ["DirichletSegmenter", "TrivialSegmenter"]
-
 _DEFAULTS: dict[str, tuple[tuple[float, ...], float]] = {"unigram": ((20.0,), 0.5), "bigram": ((3000.0, 100.0), 0.2)}
 """Strengths of the root and of contexts, and the probability that a new word ends, by method."""
 

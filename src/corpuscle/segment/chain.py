@@ -37,11 +37,6 @@ from corpuscle.text.scripts import TYPES, WORD_TYPES
 if TYPE_CHECKING:
     from corpuscle.segment.base import Segmenter
 
-__all__ = [
-    "HISTORY", "MIXED", "STOP_PRIOR", "Chain", "Material", "chain_arrays", "check_model", "letter_base", "model_arrays",
-    "sample_arrays",
-]  # fmt: skip
-
 STOP_PRIOR = (4.0, 1.0)
 """How letters stop before anything is known: four in five at every context."""
 

@@ -19,22 +19,6 @@ from corpuscle.text.scan import Scanner
 from corpuscle.text.scripts import TYPES, WORD_TYPES, character_masks
 from corpuscle.text.vocab import FIRST, MARKUP, Vocab
 
-__all__ = [
-    "FORBIDDEN",
-    "FORCED",
-    "LONGEST_LINE",
-    "Letters",
-    "around_punctuation",
-    "first_letters",
-    "inner_marks",
-    "joined",
-    "known_gaps",
-    "letters_of",
-    "line_of",
-    "pieces",
-    "word_corpus",
-]
-
 FORCED, FORBIDDEN = 1, 2
 """Known of the gap before a letter: a word begins here; no word begins here. As in ``engine.nested_lattice``."""
 

@@ -29,8 +29,6 @@ from corpuscle.segment.kernels.lengths import new_word, speller
 from corpuscle.segment.kernels.model import BOUNDARY, BOUNDARY_BASE, Nested
 from corpuscle.segment.kernels.state import base_logs, tree_of
 
-__all__ = ["Prediction"]
-
 _ATTEMPTS = 64
 """Blocks of spellings that are tried for one new word."""
 

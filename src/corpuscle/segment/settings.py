@@ -6,8 +6,6 @@ from corpuscle.errors import SettingError
 from corpuscle.settings import Parallel, Seeded, Settings, setting
 from corpuscle.text.settings import TextSettings
 
-__all__ = ["DirichletSettings", "NestedSettings", "SegmentSettings", "TrivialSettings"]
-
 
 class SegmentSettings(Settings):
     """What everything that learns where words are has among its settings."""

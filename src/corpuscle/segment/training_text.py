@@ -31,8 +31,6 @@ from corpuscle.text.vocab import Vocab
 if TYPE_CHECKING:
     from corpuscle.segment.base import Segmenter
 
-__all__ = ["Given", "letter_masks", "prepare"]
-
 _LONGEST = 200
 """No given word is longer."""
 

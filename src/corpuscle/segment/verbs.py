@@ -39,12 +39,6 @@ if TYPE_CHECKING:
     from corpuscle.segment import LineScores, Segmenter
     from corpuscle.text import Corpus
 
-__all__ = [
-    "apply", "as_written", "cut_typed", "doubts", "evaluate", "frequent_words", "history", "lexicon", "next_",
-    "next_typed", "perplexity", "posterior", "sample", "sample_typed", "score", "score_typed", "stream_of", "train",
-    "warm",
-]  # fmt: skip
-
 _LEARNED = ("segment.npylm", "segment.dirichlet")
 """Kinds of models that are language models, too."""
 

@@ -25,8 +25,6 @@ from corpuscle.text.treebank import Treebank
 from corpuscle.text.vocab import FIRST, Vocab
 from corpuscle.words import WordFeatures
 
-__all__ = ["Tagging", "WordTagger", "jackknife"]
-
 
 class Tagging(NamedTuple):
     """Labels of words: ``labels`` int32 (n_words,), ids of the tagger's labels; ``confidence`` float64 (n_words,), how

@@ -23,8 +23,6 @@ from corpuscle.text.layers import Layer
 from corpuscle.text.treebank import Treebank
 from corpuscle.text.vocab import FIRST, Vocab
 
-__all__ = ["LEMMAS", "Lemmatiser", "apply_rule", "lemma_rule"]
-
 _LONGEST = 8
 """Letters of the longest ending that is looked up."""
 

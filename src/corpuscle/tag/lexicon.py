@@ -23,8 +23,6 @@ from corpuscle.text.vocab import FIRST, Vocab
 from corpuscle.text.wording import shape_of
 from corpuscle.words import WordFeatures
 
-__all__ = ["ARRAYS", "Lexicon"]
-
 _ENDINGS, _BEGINNINGS = 5, 4
 _WORD, _TAGS, _SHAPE, _ENDING, _BEGINNING = 0, 1, 2, 3, 3 + _ENDINGS
 _SOURCES = _BEGINNING + _BEGINNINGS

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from corpuscle.settings import Parallel, Seeded, setting
 
-__all__ = ["TaggerSettings"]
-
 
 class TaggerSettings(Seeded, Parallel):
     """Settings of taggers."""

@@ -41,8 +41,6 @@ from corpuscle.text.vocab import FIRST, Vocab
 from corpuscle.words import WordFeatures
 from corpuscle.words.word_features import SOURCES
 
-__all__ = ["PARTIAL", "STATE", "TAGGED", "TagLearner", "Tagger"]
-
 TAGGED = ("tags", "xpos", "features")
 """The layers of a treebank that make up a label."""
 _USUAL = 0.01

@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from corpuscle.text import Treebank
     from corpuscle.words import WordFeatures
 
-__all__ = ["apply", "doubts", "evaluate", "jackknife", "tag_typed", "train", "warm"]
-
 _EMPTY = "the treebank is empty"
 
 

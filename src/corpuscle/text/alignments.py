@@ -22,8 +22,6 @@ from corpuscle.text.corpus import items_of, starts_of
 from corpuscle.text.files import AnyPath, read_lines, write_atomically
 from corpuscle.text.html import table
 
-__all__ = ["AlignmentMatrix", "Alignments", "read_links", "read_naacl", "read_pharaoh", "write_naacl", "write_pharaoh"]
-
 _WEIGHT = r"[0-9]+(?:\.[0-9]+)?(?:[eE][-+]?[0-9]{1,3})?"
 _LINK = re.compile(rf"([0-9]{{1,9}})([-?p])([0-9]{{1,9}})(?::({_WEIGHT}))?")
 _NUMBER = re.compile(r"[0-9]{1,9}")

@@ -24,8 +24,6 @@ from corpuscle.text.corpus import starts_of
 from corpuscle.text.layers import Layer
 from corpuscle.text.trees import Trees
 
-__all__ = ["binarise", "chain_of", "collapse_unaries", "expand_unaries", "original_label", "unbinarise"]
-
 _MARKS = "@|^"
 
 

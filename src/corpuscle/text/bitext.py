@@ -25,8 +25,6 @@ from corpuscle.text.plain import read_strings, read_text, write_text
 from corpuscle.text.preprocessing import Preprocessing
 from corpuscle.text.vocab import Vocab
 
-__all__ = ["BARS", "TAB", "Bitext", "read_bitext", "write_bitext"]
-
 BARS, TAB = "|||", "\t"
 """What may stand between the two sides of a line."""
 

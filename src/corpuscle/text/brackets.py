@@ -19,8 +19,6 @@ from corpuscle.text.layers import Layer, Numbering
 from corpuscle.text.origin import Origin
 from corpuscle.text.trees import Trees
 
-__all__ = ["format_brackets", "parse_brackets", "read_brackets", "write_brackets"]
-
 _TOKEN = re.compile(r"[()\n]|[^() \t\n\r\v\f]+")
 _FORBIDDEN = re.compile(r"[() \t\n\r\v\f]")
 

@@ -20,8 +20,6 @@ from corpuscle.text import standoff
 from corpuscle.text.files import AnyPath, read_lines, read_raw, write_atomically
 from corpuscle.text.standoff import Attribute, Fault, Mention, Relation, Standoff, check_spans, fits
 
-__all__ = ["read_brat", "write_brat"]
-
 _MENTION = re.compile(r"([^ \t]+) ([0-9]{1,12} [0-9]{1,12}(?:;[0-9]{1,12} [0-9]{1,12})*)")
 _ID = re.compile(r"[TREAM][^ \t]*[0-9]+[^ \t]*")
 

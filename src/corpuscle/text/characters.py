@@ -20,8 +20,6 @@ from corpuscle.text.preprocessing import expand_tokens, types_as_lines
 from corpuscle.text.sentences import Classes
 from corpuscle.text.vocab import FIRST
 
-__all__ = ["SPACE", "clusters", "letters_of", "spell_out"]
-
 SPACE = "\u2581"
 """The character that stands for white space between words; a real one in the text is written after a backslash."""
 

@@ -18,8 +18,6 @@ from corpuscle.text.layers import Layer, Numbering, flattened
 from corpuscle.text.mention_tags import Span, spans_of_tags
 from corpuscle.text.origin import Origin
 
-__all__ = ["DOCUMENT", "Columns", "read_columns", "write_columns"]
-
 DOCUMENT = "-DOCSTART-"
 """What the first column of a line says that begins a document."""
 

@@ -24,8 +24,6 @@ from corpuscle.text.origin import Origin
 from corpuscle.text.treebank import LAYERS, Insertions, Treebank, comment_value
 from corpuscle.text.vocab import FIRST
 
-__all__ = ["format_conllu", "is_treebank", "read_conllu", "rows_by_sentence", "treebank_as_json", "write_conllu"]
-
 _COLUMNS = ("ID", "FORM", "LEMMA", "UPOS", "XPOS", "FEATS", "HEAD", "DEPREL", "DEPS", "MISC")
 _SPACED = ("FORM", "LEMMA", "MISC")
 _RANGE = re.compile(r"([1-9][0-9]{0,8})-([1-9][0-9]{0,8})")

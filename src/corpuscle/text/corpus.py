@@ -24,7 +24,6 @@ from corpuscle.memory import pieces
 from corpuscle.text.origin import Origin, Sourced
 from corpuscle.text.vocab import FIRST, UNKNOWN, Vocab
 
-__all__ = ["Corpus", "characters_of_types", "items_of", "renumbered", "starts_of", "text_stats"]
 
 def starts_of(lengths: Iterable[int] | np.ndarray) -> np.ndarray:
     """Offsets from lengths: int64 (n + 1), beginning with 0."""

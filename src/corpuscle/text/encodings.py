@@ -22,8 +22,6 @@ from corpuscle.errors import InputError, SettingError
 from corpuscle.text.files import AnyPath, open_bytes
 from corpuscle.text.scripts import script_of_letter
 
-__all__ = ["Decoded", "checked_encoding", "guess_encoding", "read_any"]
-
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8"),
     (codecs.BOM_UTF32_LE, "utf-32-le"),

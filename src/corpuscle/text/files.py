@@ -30,11 +30,6 @@ from typing import IO, Any, BinaryIO, TypeAlias, cast
 from corpuscle.atomic import note, replacing
 from corpuscle.errors import InputError
 
-__all__ = [
-    "BOM", "STDIO", "AnyPath", "accept", "decode", "expand", "open_bytes", "open_stream", "read_blocks", "read_lines",
-    "read_raw", "reading", "suffix_of", "write_atomically",
-]  # fmt: skip
-
 AnyPath: TypeAlias = str | PathLike[str]
 
 STDIO = "-"

@@ -14,8 +14,6 @@ from corpuscle.catalogue import find
 from corpuscle.extensions import extensions
 from corpuscle.text.files import AnyPath
 
-__all__ = ["FORMATS", "Format", "format_of", "formats"]
-
 
 @dataclass(frozen=True)
 class Format:

@@ -22,11 +22,6 @@ from functools import partial
 
 from corpuscle.text.scripts import based, direction
 
-__all__ = [
-    "MOST_SHOWN", "Html", "bdi", "code", "div", "document", "element", "escape", "fragment", "h3", "p", "section",
-    "show_links", "show_sentences", "show_shaded", "small", "span", "table",
-]  # fmt: skip
-
 _TAG = re.compile("<[^>]*>")
 _VOID = {"br", "hr", "input"}
 """Elements that have no content and no end."""

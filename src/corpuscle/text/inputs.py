@@ -21,11 +21,6 @@ from corpuscle.text.running import prepare
 from corpuscle.text.treebank import Treebank
 from corpuscle.verbs import File, Input, Typed
 
-__all__ = [
-    "a_model", "annotated", "as_given", "bitext", "check_filled", "lines", "messages", "names", "pairs", "read_file",
-    "running_text", "text", "treebank", "trees", "word",
-]  # fmt: skip
-
 
 def _is_path(value: Any) -> bool:
     return isinstance(value, str | PathLike)

@@ -22,11 +22,6 @@ from corpuscle.text.characters import clusters
 from corpuscle.text.files import AnyPath, write_atomically
 from corpuscle.text.html import Html, bdi, div, document, element, fragment, p, span
 
-__all__ = [
-    "TIER_ROLES", "Interlinear", "Morph", "Phrase", "TierFound", "Word", "completed", "gloss_table", "morph_table",
-    "role_of_tier", "words_of", "write_interlinear",
-]  # fmt: skip
-
 TIER_ROLES = ("transcription", "words", "morphs", "glosses", "translation")
 """What a tier can be."""
 

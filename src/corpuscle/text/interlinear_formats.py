@@ -45,7 +45,6 @@ from corpuscle.text.html import Html, element, fragment
 from corpuscle.text.interlinear import Interlinear, Morph, Phrase, TierFound, Word, role_of_tier, words_of
 from corpuscle.text.xml import read_xml
 
-__all__ = ["Sense", "is_toolbox", "read_eaf", "read_flextext", "read_toolbox", "write_lift"]
 
 def read_flextext(path: AnyPath, tiers: Mapping[str, str] | None = None) -> Interlinear:
     """The phrases of all texts of a file; ``tiers``: role -> type and language of an item (``phrase gls fr``)."""

@@ -29,8 +29,6 @@ from corpuscle.text.files import AnyPath, read_lines
 from corpuscle.text.pairs import is_score
 from corpuscle.text.tables import read_table
 
-__all__ = ["Judgement", "Phrase", "Term", "Triple", "parse_phrase", "phrase_of", "read_judgements", "read_triples"]
-
 TAGS = {"n": "NOUN", "v": "VERB", "j": "ADJ"}
 """Letters that stand for parts of speech at the end of a word of BLESS."""
 

@@ -27,8 +27,6 @@ import numpy as np
 from corpuscle.compiled import kernel, part
 from corpuscle.random import mix
 
-__all__ = ["Table", "hash_sentences", "insert", "look_up", "scan"]
-
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _LONG = np.uint64(1 << 63)
 ROOM_FOR_TOKENS, ROOM_FOR_LINES, ROOM_FOR_TYPES, ROOM_FOR_BYTES, DONE, BAD_UTF8, NUL = range(7)

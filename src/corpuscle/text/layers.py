@@ -17,8 +17,6 @@ import numpy as np
 
 from corpuscle.text.vocab import FIRST, UNKNOWN, Vocab
 
-__all__ = ["Layer", "Numbering", "aligned_signature", "flattened"]
-
 T = TypeVar("T")
 
 

@@ -38,11 +38,6 @@ from typing import NamedTuple
 
 from corpuscle.errors import InputError, SettingError
 
-__all__ = [
-    "ENCODINGS", "POLICIES", "SCHEMES", "Encoded", "Span", "TokenMention", "best_policy", "convert_tags",
-    "mentions_of_tags", "spans_of_tags", "tags_of_mentions", "tags_of_spans", "with_ends", "without_ends",
-]  # fmt: skip
-
 SCHEMES = ("bio", "iob1", "bioes", "bilou")
 
 _TO_BIOES = {"L": "E", "U": "S"}

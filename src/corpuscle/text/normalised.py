@@ -31,8 +31,6 @@ from corpuscle.text.files import AnyPath, read_lines, suffix_of, write_atomicall
 from corpuscle.text.layers import Layer, flattened
 from corpuscle.text.origin import Origin, Sourced
 
-__all__ = ["FLAGS", "Normalised", "read_normalised", "write_normalised"]
-
 FLAGS = ("IV", "OOV", "NO")
 """What LexNorm says of a token."""
 

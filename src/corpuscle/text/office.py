@@ -14,8 +14,6 @@ from corpuscle.errors import InputError
 from corpuscle.text.files import AnyPath, reading
 from corpuscle.text.xml import parse_xml
 
-__all__ = ["read_docx", "read_odt"]
-
 LARGEST = 256 * 1024 * 1024
 """How many bytes of XML are read."""
 

@@ -18,8 +18,6 @@ import numpy as np
 
 from corpuscle.errors import UnfitData
 
-__all__ = ["Listed", "Origin", "Sourced", "error_about"]
-
 T = TypeVar("T")
 
 

@@ -19,7 +19,6 @@ from corpuscle.text.kernels import hash_sentences
 from corpuscle.text.vocab import FIRST, Vocab
 from corpuscle.text.wording import percent
 
-__all__ = ["item_hashes", "overlap", "overlap_shares", "seen"]
 
 def _type_hashes(vocab: Vocab) -> np.ndarray:
     """A hash for each id, uint64 (len(vocab),); the reserved ids have no string and hash as themselves."""

@@ -17,10 +17,6 @@ from corpuscle.text.origin import Listed, Origin
 from corpuscle.text.tables import read_table, write_table
 from corpuscle.text.xml import read_xml
 
-__all__ = [
-    "Pair", "ScoredPair", "checked_pairs", "is_score", "read_news", "read_pairs", "read_scored_pairs", "write_pairs",
-]  # fmt: skip
-
 
 class Pair(NamedTuple):
     """A source and what may stand for it, the preferred target first."""

@@ -24,8 +24,6 @@ from corpuscle.text.preprocessing import Preprocessing
 from corpuscle.text.tables import read_table
 from corpuscle.text.vocab import FIRST, MARKUP, UNKNOWN, Vocab
 
-__all__ = ["iter_text", "read_document_index", "read_strings", "read_text", "warm", "write_text"]
-
 BLOCK = 1 << 20
 """How many bytes ``iter_text`` asks for at a time."""
 _LONG = 1 << 25

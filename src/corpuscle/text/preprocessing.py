@@ -19,8 +19,6 @@ from corpuscle.text.corpus import Corpus, renumbered, starts_of
 from corpuscle.text.settings import TextSettings
 from corpuscle.text.vocab import FIRST, Vocab
 
-__all__ = ["Preprocessing", "respell"]
-
 
 class Preprocessing(Settings):
     """What is done to the words of a text; saved in a model and applied again to whatever the model is used on.

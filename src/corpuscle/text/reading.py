@@ -29,11 +29,6 @@ from corpuscle.text.sentences import split_words
 from corpuscle.text.treebank import Treebank
 from corpuscle.text.trees import Trees
 
-__all__ = [
-    "bitext", "corpus", "messages", "names", "pairs", "read_bank", "read_messages", "read_sentences", "split_messages",
-    "treebank", "trees",
-]  # fmt: skip
-
 Path = str | PathLike
 
 

@@ -22,8 +22,6 @@ from corpuscle.text.sentences import Stretch, Usage, character_classes, join_abb
 from corpuscle.text.tables import read_table, write_table
 from corpuscle.text.vocab import Vocab
 
-__all__ = ["Prepared", "prepare", "read_gaps", "restore", "restore_file", "write_gaps"]
-
 _BLANK_LINE = re.compile("N[sS]*N[sSN]*")
 _LINE_END = re.compile("N[sSN]*")
 _STRETCH = 1 << 20

@@ -30,8 +30,6 @@ from corpuscle.text.kernels import (
 )
 from corpuscle.text.vocab import FIRST, Vocab
 
-__all__ = ["Index", "Scanner"]
-
 CHUNK = 1 << 23
 """How many bytes (or types) a kernel call handles: a fraction of a second."""
 

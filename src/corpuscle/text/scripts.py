@@ -37,11 +37,6 @@ import numpy as np
 
 from corpuscle.text.vocab import FIRST, Vocab
 
-__all__ = [
-    "LANGUAGES", "TYPES", "WORD_TYPES", "based", "character_masks", "code_of", "direction", "isolated",
-    "language_name", "plain", "romanise", "script_of", "script_of_letter", "type_of",
-]  # fmt: skip
-
 TYPES = ("digits", "latin", "hiragana", "katakana", "han", "hangul", "thai", "other", "punctuation", "mixed")
 """The names of the word types, by number."""
 

@@ -29,11 +29,6 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-__all__ = [
-    "COMMON_ABBREVIATIONS", "TITLES", "Classes", "Stretch", "Usage", "character_classes", "join_abbreviations",
-    "sentence_ends", "split_words", "token_spans",
-]  # fmt: skip
-
 TITLES = frozenset({
     "mr", "mrs", "ms", "dr", "prof", "st", "rev", "capt", "lt", "sgt", "gov", "sen", "mt", "ft", "mme", "mlle",
     "sra", "srta",

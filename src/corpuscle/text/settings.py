@@ -10,8 +10,6 @@ if TYPE_CHECKING:
     from corpuscle.text.corpus import Corpus
     from corpuscle.text.preprocessing import Preprocessing
 
-__all__ = ["ReadingSettings", "TextSettings", "TokenSettings", "UnitSettings"]
-
 _PREPROCESSING = ("nfc", "lowercase", "digits", "tokenise")
 
 

@@ -36,11 +36,6 @@ from corpuscle.errors import InputError
 from corpuscle.text import standoff
 from corpuscle.text.files import AnyPath, read_blocks, read_lines, read_raw, reading, write_atomically
 
-__all__ = [
-    "Attribute", "Mention", "Relation", "Standoff", "read_pipe", "read_pubtator", "read_standoff_json",
-    "write_pipe", "write_pubtator", "write_standoff_json",
-]  # fmt: skip
-
 Spans = tuple[tuple[int, int], ...]
 Record = TypeVar("Record", bound=Hashable)
 

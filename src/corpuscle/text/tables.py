@@ -21,10 +21,6 @@ from corpuscle.errors import InputError
 from corpuscle.text.files import STDIO, AnyPath, read_lines, write_atomically
 from corpuscle.text.wording import enumerated
 
-__all__ = [
-    "NUMBER", "capturing", "escaped_field", "format_row", "plain", "read_table", "unescaped_field", "write_table",
-]  # fmt: skip
-
 NUMBER = ".6g"
 """How fractions are written; vectors and what grows with the text have more digits."""
 

@@ -15,8 +15,6 @@ from corpuscle.errors import InputError, SettingError
 from corpuscle.text.files import AnyPath
 from corpuscle.text.xml import read_xml
 
-__all__ = ["read_tmx"]
-
 _SPACE = re.compile(r"[ \t\n\r\v\f]+")
 _CODES = {"bpt", "ept", "it", "ph", "ut"}
 

@@ -22,8 +22,6 @@ from corpuscle.text.corpus import Corpus, items_of, starts_of
 from corpuscle.text.layers import Layer, Numbering, flattened
 from corpuscle.text.origin import Origin, Sourced
 
-__all__ = ["LAYERS", "Insertions", "Treebank"]
-
 LAYERS = ("lemmas", "tags", "xpos", "features", "relations", "deps", "misc")
 """The layers of a treebank beside ``heads``, in the order of the columns of a CoNLL-U file."""
 

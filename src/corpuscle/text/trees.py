@@ -23,8 +23,6 @@ from corpuscle.text.corpus import Corpus, items_of, starts_of
 from corpuscle.text.layers import Layer
 from corpuscle.text.origin import Origin, Sourced
 
-__all__ = ["ROOTS", "TRACE", "Trees"]
-
 TRACE = "-NONE-"
 """The tag of a word that is not there: a trace or another empty element."""
 

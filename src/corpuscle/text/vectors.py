@@ -15,8 +15,6 @@ from corpuscle.errors import InputError
 from corpuscle.text.files import AnyPath, read_lines, write_atomically
 from corpuscle.text.vocab import FIRST, MARKUP, Vocab
 
-__all__ = ["read_vectors", "write_vectors"]
-
 _HEADER = re.compile(r"([0-9]{1,9}) ([0-9]{1,9})[ \t]*")
 _FIELD = re.compile(r"[^ \t\v\f\r]+")
 _SPACE = re.compile(r"[ \t\n\r\v\f]")

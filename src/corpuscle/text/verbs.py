@@ -9,8 +9,6 @@ from corpuscle.verbs import Answer, Export, Shown, made_by, path, setting, text,
 if TYPE_CHECKING:
     from corpuscle.text import Corpus
 
-__all__ = ["prepare", "restore", "stats"]
-
 
 @verb("text", "text prepare notes.txt -o notes.tok --offsets notes.offsets  # and how to get the notes back", out="-")
 def prepare(

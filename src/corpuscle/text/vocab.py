@@ -17,8 +17,6 @@ import numpy as np
 if TYPE_CHECKING:
     from corpuscle.text.scan import Index
 
-__all__ = ["END", "FIRST", "MARKUP", "START", "UNKNOWN", "Vocab"]
-
 UNKNOWN, START, END, FIRST = 0, 1, 2, 3
 MARKUP = ("<unk>", "<s>", "</s>")
 """How the reserved symbols are shown to people and written to ARPA files."""

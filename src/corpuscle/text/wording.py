@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-__all__ = ["beginning", "clip", "count", "counted", "enumerated", "number", "percent", "seconds", "shape_of", "size"]
-
 LONGEST_WORD = 60
 
 

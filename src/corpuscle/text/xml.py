@@ -13,8 +13,6 @@ from xml.parsers import expat
 from corpuscle.errors import InputError
 from corpuscle.text.files import AnyPath, decode, open_bytes
 
-__all__ = ["parse_xml", "read_xml"]
-
 DEEPEST = 100
 """How deeply elements may be nested."""
 

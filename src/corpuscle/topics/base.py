@@ -30,8 +30,6 @@ from corpuscle.topics.documents import document_bounds, read_documents
 from corpuscle.topics.kernels.particles import Likelihoods, Reader
 from corpuscle.topics.settings import TopicSettings
 
-__all__ = ["DocumentChunk", "Look", "TopicModel", "all_words", "of_documents"]
-
 Look = Callable[[int, int], Likelihoods]
 """What a sample of a model says about the words of a text from one position to another."""
 

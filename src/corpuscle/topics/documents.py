@@ -24,8 +24,6 @@ from corpuscle.text.plain import read_strings, read_text
 from corpuscle.text.preprocessing import Preprocessing
 from corpuscle.text.vocab import Vocab
 
-__all__ = ["document_bounds", "pick_documents", "read_documents", "split_documents"]
-
 LONG = 50_000
 """A document of more words than this has hardly one mixture of topics."""
 

@@ -20,11 +20,6 @@ from corpuscle.topics.kernels.particles import Reader, marks
 from corpuscle.topics.kernels.seating import SWITCHING
 from corpuscle.topics.ngram import NgramTopicModel
 
-__all__ = [
-    "ContextShown", "DocumentTopics", "Mark", "Phrase", "TopicSummary", "contexts", "document_names",
-    "document_topics", "global_summary", "mark", "perplexities", "summaries",
-]  # fmt: skip
-
 _WITH_GLOBAL = ("hierarchical", "switching")
 """The methods that have a global topic, and know how topical a context is."""
 

@@ -34,8 +34,6 @@ from corpuscle.topics.kernels.seating import DOUBLY, SEPARATE, SWITCHING
 from corpuscle.topics.sampling import STATE, TopicSampler, stream_of
 from corpuscle.topics.settings import INFINITE, PLAIN, NgramTopicSettings
 
-__all__ = ["SAMPLED", "DocumentReader", "NgramTopicModel"]
-
 SAMPLED = {"hpylm": SEPARATE, "hpytm": SEPARATE, "hierarchical": DOUBLY, "switching": SWITCHING}
 """Method -> its number in ``kernels.seating``."""
 

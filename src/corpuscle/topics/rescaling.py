@@ -36,8 +36,6 @@ from corpuscle.topics.kernels.particles import Likelihoods, Reader
 from corpuscle.topics.kernels.rescaled import Shares, rescaled, shares_of
 from corpuscle.topics.settings import RescalingSettings
 
-__all__ = ["RescalingModel"]
-
 
 class WordModel(HpyModel):
     """A Pitman-Yor model of the words of sentences: they begin somewhere, but nobody predicts where they end.

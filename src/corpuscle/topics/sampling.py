@@ -34,8 +34,6 @@ from corpuscle.topics.kernels.prior import sample_prior
 from corpuscle.topics.kernels.seating import Seats, UnindexedPool
 from corpuscle.topics.kernels.token_sampler import sweep_words
 
-__all__ = ["STATE", "TopicSampler", "stream_of"]
-
 _WORDS = 1 << 15
 _TABLES = 1 << 16
 _ROOM = 1 << 16

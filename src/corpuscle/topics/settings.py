@@ -6,8 +6,6 @@ from corpuscle.errors import SettingError
 from corpuscle.settings import Parallel, Seeded, Settings, learned, setting
 from corpuscle.text.settings import TextSettings, TokenSettings
 
-__all__ = ["INFINITE", "NgramTopicSettings", "RescalingSettings", "TopicSettings"]
-
 INFINITE = "infinite"
 PLAIN = "hpylm"
 """The method without topics."""

@@ -40,11 +40,6 @@ if TYPE_CHECKING:
     from corpuscle.topics.base import TopicModel
     from corpuscle.topics.inspection import DocumentTopics, Mark, TopicSummary
 
-__all__ = [
-    "apply", "documents_of", "mark", "mark_typed", "perplexity", "score", "settings_of", "show", "show_all", "topics",
-    "train", "typed_documents", "warm", "warm_defaults",
-]  # fmt: skip
-
 _NOTHING_KNOWN = "no word of the text is known to the model"
 
 

@@ -21,8 +21,6 @@ from corpuscle.text.bitext import Bitext
 from corpuscle.text.corpus import Corpus
 from corpuscle.text.settings import TextSettings
 
-__all__ = ["Links", "Translation", "Translator", "each_of"]
-
 Links = Alignments | Sequence[Alignments]
 """The links of all pairs, by one aligner or by several."""
 

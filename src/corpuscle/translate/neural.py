@@ -32,8 +32,6 @@ from corpuscle.text.wording import number
 from corpuscle.translate.base import Links, Translation, Translator, each_of
 from corpuscle.translate.settings import NeuralSettings
 
-__all__ = ["NeuralTranslator"]
-
 VALIDATION = 500
 """At most so many pairs are held out to stop the training."""
 

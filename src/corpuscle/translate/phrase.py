@@ -47,8 +47,6 @@ from corpuscle.transliterate import (
     spell_out,
 )
 
-__all__ = ["FEATURES", "Decoder", "PhraseTranslator"]
-
 _WORK = 10_000
 """Beam times words of a chunk: a call of the kernel stays below half a second."""
 

@@ -10,8 +10,6 @@ from corpuscle.neural.settings import NetworkSettings
 from corpuscle.settings import Parallel, Seeded, setting
 from corpuscle.text.settings import TextSettings
 
-__all__ = ["ALIGNERS", "NeuralSettings", "PhraseSettings"]
-
 ALIGNERS = ("fertility", "hmm", "diagonal", "ibm1", "loglinear")
 
 

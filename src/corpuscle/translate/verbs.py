@@ -38,11 +38,6 @@ if TYPE_CHECKING:
     from corpuscle.translate import NeuralTranslator, PhraseTranslator
     from corpuscle.translate.base import Translator
 
-__all__ = [
-    "apply", "attention", "attention_of", "evaluate", "export", "speller", "train", "translate", "warm",
-    "warm_defaults", "weights",
-]  # fmt: skip
-
 
 def _meant(model: Translator, **options: Any) -> dict[str, Any]:
     """Those of the options that were given, which all must mean something to the model."""

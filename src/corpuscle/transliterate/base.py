@@ -25,11 +25,6 @@ from corpuscle.text.tables import read_table
 from corpuscle.text.vocab import Vocab
 from corpuscle.transliterate.settings import SpellingSettings
 
-__all__ = [
-    "Candidate", "Transliterator", "combined", "read_names", "read_results", "result_lines", "reversed_pairs",
-    "write_results",
-]  # fmt: skip
-
 
 class Candidate(NamedTuple):
     """A way to write a name, and its score: a weighted sum of natural logs, comparable within one name only."""

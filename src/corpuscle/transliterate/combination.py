@@ -26,8 +26,6 @@ from corpuscle.transliterate.neural import NeuralTransliterator
 from corpuscle.transliterate.phrase import PhraseTransliterator
 from corpuscle.transliterate.settings import CombinationSettings
 
-__all__ = ["COMBINED_FEATURES", "CombinedTransliterator"]
-
 COMBINED_FEATURES = ("phrase", "not by phrases", "left to right", "right to left", "letters")
 """What the weights belong to."""
 

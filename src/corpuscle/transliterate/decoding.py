@@ -18,8 +18,6 @@ from corpuscle.transliterate.kernels.monotone import Derivations, Limits, Models
 from corpuscle.transliterate.kernels.windows import Windows
 from corpuscle.transliterate.settings import PhraseSettings
 
-__all__ = ["UNKNOWN_FEATURE", "Decoder", "Found", "Spelled", "spell_out"]
-
 UNKNOWN_FEATURE = -5.0
 """What each of the table's features is for a letter that the table does not cover."""
 

@@ -16,8 +16,6 @@ from corpuscle.transliterate.links import align_letters
 from corpuscle.transliterate.preparation import prepare
 from corpuscle.transliterate.settings import ALIGNER, SpellingSettings
 
-__all__ = ["LetterMap"]
-
 
 class LetterMap(SpellingSettings):
     """A map from source letters to target strings, after an alignment that leaves no target letter out.

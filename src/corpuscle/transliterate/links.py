@@ -23,8 +23,6 @@ from corpuscle.transliterate.kernels import joint
 from corpuscle.transliterate.kernels.pieces import attach_targets, uncross
 from corpuscle.transliterate.settings import RULES
 
-__all__ = ["JointEM", "align_letters", "repair"]
-
 SHAPE_PRIOR = np.array([0.5, 0.2, 0.2, 0.05, 0.04, 0.01])
 """How much of the probability each shape of ``joint.SHAPES`` has before EM: letters seldom vanish."""
 

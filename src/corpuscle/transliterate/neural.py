@@ -44,8 +44,6 @@ from corpuscle.transliterate.base import Candidate, Transliterator, combined, re
 from corpuscle.transliterate.preparation import word_pairs, words_match
 from corpuscle.transliterate.settings import NeuralSettings
 
-__all__ = ["Memory", "NeuralTransliterator", "Synthetic"]
-
 STRENGTH = 0.5
 """The prior counts as much as half a name."""
 

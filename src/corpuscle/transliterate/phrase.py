@@ -49,8 +49,6 @@ from corpuscle.transliterate.preparation import Prepared, WordPair, merged, prep
 from corpuscle.transliterate.settings import PhraseSettings
 from corpuscle.transliterate.tuning import HISTORY, Round, Tuner, history_arrays, history_from
 
-__all__ = ["BETWEEN", "FEATURES", "FEWEST", "Learned", "PhraseTransliterator", "draw_lattice", "learn_table"]
-
 BETWEEN = "\u2502"
 """Stands between the source and the target letters in the name of a piece."""
 

@@ -18,11 +18,6 @@ from corpuscle.text.characters import SPACE, clusters
 from corpuscle.text.pairs import Pair
 from corpuscle.transliterate.base import Candidate
 
-__all__ = [
-    "RATIO", "Prepared", "Spelling", "WordPair", "capitalised_like", "prepare", "with_case", "word_pairs",
-    "words_match",
-]  # fmt: skip
-
 RATIO = 9
 """A pair one side of which is longer than this many times the other is a mistake."""
 

@@ -12,11 +12,6 @@ from corpuscle.settings import Parallel, Seeded, Settings, setting
 if TYPE_CHECKING:
     from corpuscle.transliterate.preparation import Spelling
 
-__all__ = [
-    "ALIGNER", "ALIGNERS", "METRICS", "RULES", "CombinationSettings", "NeuralSettings", "PhraseSettings",
-    "SpellingSettings",
-]  # fmt: skip
-
 ALIGNERS = ("joint", "hmm", "ibm1", "diagonal")
 RULES = ("uncross", "attach")
 METRICS = ("likelihood", "bleu", "acc", "fscore")

@@ -19,8 +19,6 @@ from corpuscle.text.corpus import starts_of
 from corpuscle.text.vocab import Vocab
 from corpuscle.transliterate.decoding import Found
 
-__all__ = ["HISTORY", "Round", "Tuner", "history_arrays", "history_from", "normalised"]
-
 HISTORY = {
     "weights": Array("float64", (8,), finite=True),
     "history/weights": Array("float64", ("rounds", 8), finite=True),

@@ -36,11 +36,6 @@ if TYPE_CHECKING:
     from corpuscle.text.pairs import Pair
     from corpuscle.transliterate import Candidate, NeuralTransliterator, PhraseTransliterator, Transliterator
 
-__all__ = [
-    "apply", "attention", "attention_typed", "combine", "draw", "evaluate", "export", "lattice", "name_pairs", "train",
-    "transliterate", "warm", "warm_defaults", "weights", "weights_from",
-]  # fmt: skip
-
 _MOST = 10_000
 _FORMATS, _CASES, _SIDES = ("tsv", "json", "news"), ("keep", "lower"), ("source", "target")
 _REVERSE = Setting(False, "The way back: from targets to sources.", name="reverse", type=bool)

@@ -20,8 +20,6 @@ from typing import Any
 
 from corpuscle.errors import InputError, SettingError
 
-__all__ = ["LAYERS", "Layer"]
-
 Value = Mapping[str, Any]
 _COLUMNS = {"lemma": "lemmas", "upos": "tags", "xpos": "xpos", "feats": "features", "deprel": "relations"}
 _MOST = 1000

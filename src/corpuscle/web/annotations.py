@@ -22,8 +22,6 @@ from typing import Any, BinaryIO
 from corpuscle.errors import InputError, SettingError
 from corpuscle.web.annotation_formats import LAYERS
 
-__all__ = ["Annotations"]
-
 FILE = "annotations.jsonl"
 
 

@@ -20,8 +20,6 @@ from corpuscle.web.guard import Guard, Refusal
 from corpuscle.web.learning_loop import add_loop
 from corpuscle.web.served_models import Asking, Holdings, parsed
 
-__all__ = ["PAGE", "make_app", "page_policy"]
-
 PAGE = Path(__file__).with_name("page")
 _KINDS = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 _REPORT_POLICY = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'self'; sandbox"

@@ -13,8 +13,6 @@ from corpuscle.settings import Settings
 from corpuscle.web.guard import Limits, Refusal
 from corpuscle.web.served_models import checked, input_schema, parsed
 
-__all__ = ["described", "endpoint", "errors", "json_response"]
-
 _ERROR = {"type": "object", "properties": {"error": {"type": "string"}}, "required": ["error"]}
 _REASONS = {
     400: "The body is not JSON.", 401: "The token is missing.", 403: "A foreign Host or Origin.",

@@ -16,8 +16,6 @@ from corpuscle.web.guard import Refusal
 if TYPE_CHECKING:
     from corpuscle.packs import Job, Step
 
-__all__ = ["place_of", "store", "told"]
-
 _PLACES = (
     (r".*\.(src|tgt|tmx)", "parallel/"),
     (r"noisy\.txt|tagged\.conllu|trees\.mrg|segmented\.txt", ""),

@@ -31,8 +31,6 @@ from corpuscle.web.endpoints import endpoint, errors, json_response
 from corpuscle.web.guard import Refusal
 from corpuscle.web.served_models import Asking, Holdings
 
-__all__ = ["Learning", "add_loop"]
-
 _MOST_SENTENCES = 300
 """So many sentences of a kit, evenly over it, are looked at for the least sure ones."""
 

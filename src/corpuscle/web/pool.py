@@ -13,8 +13,6 @@ from typing import Any
 
 from corpuscle.web.worker import told
 
-__all__ = ["Answers", "Pool"]
-
 Answer = tuple[int, bytes]
 _LIMIT = 1 << 16
 

@@ -21,8 +21,6 @@ from corpuscle.verbs import Input, Verb, views_of
 from corpuscle.web.guard import Limits, Refusal
 from corpuscle.web.pool import Answers, Pool
 
-__all__ = ["Asking", "Holding", "Holdings", "checked", "input_schema", "parsed"]
-
 
 class Holding(NamedTuple):
     """A file that can be asked: its name in addresses, kind, path, bytes and time of its last change."""

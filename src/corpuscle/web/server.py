@@ -15,8 +15,6 @@ from corpuscle.text.files import AnyPath
 from corpuscle.web.guard import Limits
 from corpuscle.web.served_models import Asking, Holdings
 
-__all__ = ["serve"]
-
 _BACKLOG = 2048
 
 

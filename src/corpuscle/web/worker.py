@@ -25,8 +25,6 @@ from corpuscle.progress import complaint
 from corpuscle.text.tables import plain
 from corpuscle.verbs import views
 
-__all__ = ["Answerer", "main"]
-
 
 class Answerer:
     """Answers questions; ``budget``: bytes of memory above which models that were not used for long are let go."""

@@ -21,8 +21,6 @@ from corpuscle.text.vocab import FIRST
 from corpuscle.words.forests import Forest
 from corpuscle.words.hmm import HmmClasses
 
-__all__ = ["AmbiguousWord", "ClassOfWord", "ambiguities", "ambiguous_words"]
-
 MOST = 1000
 """So many tokens of a word are looked at for a clear sentence."""
 

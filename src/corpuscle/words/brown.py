@@ -25,8 +25,6 @@ from corpuscle.words.forests import Forest
 from corpuscle.words.settings import BrownSettings
 from corpuscle.words.trees import Merging, class_tree, merging_state, paths_below, tops
 
-__all__ = ["BrownClasses"]
-
 PARTIAL = partial("words.brown", merging_state("words"), STATE, merging_state("n_classes"))
 """An unfinished run: words are merged, then exchanged, then classes are merged."""
 

@@ -33,8 +33,6 @@ from corpuscle.words.cooccurrence import At, count_at
 from corpuscle.words.settings import OsccaSettings, TsccaSettings
 from corpuscle.words.vectors import VECTORS, WordVectors, check_vectors, numbers
 
-__all__ = ["OsccaVectors", "TsccaVectors"]
-
 CANONICAL = {**VECTORS, "contexts": numbers("slots", "types+3", "dimensions")}
 
 

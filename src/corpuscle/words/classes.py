@@ -35,8 +35,6 @@ from corpuscle.words.kernels import exchange
 from corpuscle.words.settings import BrownSettings, ExchangeSettings
 from corpuscle.words.trees import TREE, ClassTree
 
-__all__ = ["CLASSES", "Counted", "Pass", "WordClasses", "check_classes", "count_words"]
-
 
 class Pass(NamedTuple):
     """How far learning had come after a pass over the words; the first entry of a history is the start."""

@@ -20,8 +20,6 @@ from corpuscle.text.corpus import Corpus
 from corpuscle.text.vocab import END, START
 from corpuscle.words.kernels import cooccurrence as kernels
 
-__all__ = ["Around", "At", "chunks_of_corpus", "count_around", "count_at"]
-
 CHUNK = 1 << 19
 """So many tokens, about, are counted at a time."""
 ROOM = 1 << 21

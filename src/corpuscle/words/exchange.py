@@ -35,8 +35,6 @@ from corpuscle.words.kernels import exchange
 from corpuscle.words.settings import ExchangeSettings
 from corpuscle.words.trees import class_tree, merging_state
 
-__all__ = ["STATE", "ExchangeClasses", "Search", "first_classes"]
-
 TRIAL = 3
 """For how many passes the two starts are tried before one of them is chosen."""
 

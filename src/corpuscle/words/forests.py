@@ -24,8 +24,6 @@ from corpuscle.text.preprocessing import Preprocessing
 from corpuscle.text.treebank import Treebank
 from corpuscle.text.vocab import FIRST, START, UNKNOWN, Vocab
 
-__all__ = ["Forest", "forest_of", "read_forest", "words_of"]
-
 _ROOT = -1
 
 

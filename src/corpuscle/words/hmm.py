@@ -61,8 +61,6 @@ from corpuscle.words.hmm_learning import (
 from corpuscle.words.settings import WAYS, HmmSettings
 from corpuscle.words.trees import ClassTree
 
-__all__ = ["HmmClasses", "HmmPass"]
-
 LARGE = 100_000
 """Texts of so many tokens are learned from online."""
 PARTS = 8

@@ -46,31 +46,6 @@ from corpuscle.scale import Workers, chunks_of
 from corpuscle.text.corpus import Corpus
 from corpuscle.words.forests import Forest
 
-__all__ = [
-    "FEW",
-    "PARTIAL",
-    "STATE",
-    "Batch",
-    "Chunk",
-    "Em",
-    "Parameters",
-    "Rates",
-    "Table",
-    "batches_of",
-    "best_classes",
-    "chain_learner",
-    "chunk_size",
-    "chunks",
-    "expect",
-    "from_classes",
-    "from_nothing",
-    "likelihoods",
-    "links_of",
-    "random_classes",
-    "token_shares",
-    "weights_of",
-]
-
 FEW = 50
 """A relation that occurs more rarely has no table of its own; see also above."""
 SMALL = 1e-100

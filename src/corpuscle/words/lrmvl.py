@@ -35,8 +35,6 @@ from corpuscle.words.kernels.smooths import add_by_word, smooths_of
 from corpuscle.words.settings import LrmvlSettings
 from corpuscle.words.vectors import VECTORS, WordVectors, check_vectors, numbers
 
-__all__ = ["LrmvlVectors"]
-
 BLOCK = 1 << 11
 """So many tokens, about, have their smooths in memory at a time."""
 ANGLE = 1e-3

@@ -46,8 +46,6 @@ from corpuscle.words.forests import Forest
 from corpuscle.words.hmm import HmmClasses
 from corpuscle.words.settings import MEASURES, MeaningSettings
 
-__all__ = ["FLOOR", "Meaning", "floored", "represent", "similarity_matrix", "similarity_rows", "write_tokens"]
-
 NOUN = "NOUN"
 
 

@@ -34,8 +34,6 @@ from corpuscle.words.forests import Forest
 from corpuscle.words.hmm_learning import Parameters, batches_of, links_of, token_shares, weights_of
 from corpuscle.words.meaning import Meaning, floored
 
-__all__ = ["COMPOSITIONS", "Composed", "compose", "phrase_posteriors"]
-
 COMPOSITIONS = ("head", "add", "head-context", "add-context", "product", "weighted", "dilation")
 CHUNK = 8192
 

@@ -24,8 +24,6 @@ from corpuscle.text.wording import clip
 from corpuscle.words.classes import WordClasses
 from corpuscle.words.vectors import WordVectors
 
-__all__ = ["classical_scaling", "draw_map", "draw_tree", "map_shown", "tree_shown"]
-
 
 def tree_shown(model: WordClasses, k: int = 10) -> dict[str, Any]:
     """The arguments of ``merge_tree`` for all classes of a model, with ``k`` words each, as plain data."""

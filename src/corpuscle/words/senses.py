@@ -30,8 +30,6 @@ from corpuscle.words.hmm import HmmClasses
 from corpuscle.words.meaning import Meaning, similarity_matrix
 from corpuscle.words.pictures import classical_scaling
 
-__all__ = ["Sense", "Sentences", "Token", "draw_meanings", "read_sentences", "senses", "substitutes", "tokens_of"]
-
 MOST_SENSES, SHARE = 6, 0.1
 MOST_TOKENS = 2000
 """More tokens of a word are not clustered: every so many of them are taken."""

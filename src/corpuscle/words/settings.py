@@ -14,12 +14,6 @@ from corpuscle.text.settings import TextSettings
 if TYPE_CHECKING:
     pass
 
-__all__ = [
-    "INITS", "LAYERS", "MEASURES", "PRIORS", "STARTS", "STRUCTURES", "WAYS", "BrownSettings", "ClassSettings",
-    "ExchangeSettings", "HmmSettings", "LrmvlSettings", "MeaningSettings", "OsccaSettings", "PpmiSettings",
-    "StructureSettings", "SvdSettings", "TsccaSettings", "VectorSettings",
-]  # fmt: skip
-
 STRUCTURES = ("chain", "tree")
 LAYERS = ("form", "lemma", "form/tag", "lemma/tag")
 

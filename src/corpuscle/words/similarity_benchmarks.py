@@ -32,19 +32,6 @@ from corpuscle.text.pairs import ScoredPair
 from corpuscle.words.meaning import Meaning
 from corpuscle.words.phrases import COMPOSITIONS, compose
 
-__all__ = [
-    "RatedPhrases",
-    "Relation",
-    "Standardised",
-    "draw_relations",
-    "judge_pairs",
-    "judge_phrases",
-    "judge_relations",
-    "pair_scores",
-    "standardise",
-    "sweep",
-]
-
 DRAWS = 2000
 CONTRASTS = (("head-context", "head"), ("add-context", "add"), ("head-context", "add"))
 """Which ways to compose are compared on the same items."""

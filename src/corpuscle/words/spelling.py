@@ -28,8 +28,6 @@ import numpy as np
 from corpuscle.engine.linalg.sparse import Rows, SparseOperator
 from corpuscle.text.vocab import FIRST, UNKNOWN, Vocab
 
-__all__ = ["Spelling", "learn_spelling", "pieces_of", "ridge", "signature_of", "vocabulary_of"]
-
 SHORTEST, LONGEST, LEAST = 3, 6, 3
 FREQUENT = 100
 """From this count on all words weigh the same."""

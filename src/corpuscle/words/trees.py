@@ -21,8 +21,6 @@ from corpuscle.learning import Checkpoint
 from corpuscle.model import Array
 from corpuscle.words.kernels import brown, exchange
 
-__all__ = ["TREE", "ClassTree", "Merging", "class_tree", "merging_state", "paths_below", "tops"]
-
 TREE = {
     "tree/merges": Array("int32", ("mergers", 2), low=0, optional=True),
     "tree/losses": Array("float64", ("mergers",), finite=True, optional=True),

@@ -36,8 +36,6 @@ from corpuscle.text.vocab import FIRST, UNKNOWN, Vocab
 from corpuscle.words.settings import VectorSettings
 from corpuscle.words.spelling import Spelling, learn_spelling, signature_of, vocabulary_of
 
-__all__ = ["VECTORS", "Neighbour", "WordVectors", "check_vectors", "numbers"]
-
 LARGEST = 1e30
 """No number in a model of vectors comes near this: products of some of them stay finite."""
 

@@ -31,8 +31,6 @@ from corpuscle.words.kernels.cooccurrence import FLAT, HARMONIC, LINEAR
 from corpuscle.words.settings import FactorSettings, PpmiSettings, SvdSettings, WindowSettings
 from corpuscle.words.vectors import VECTORS, WordVectors, check_vectors, numbers
 
-__all__ = ["PpmiVectors", "SvdVectors", "pointwise_information"]
-
 _WEIGHTINGS = {"flat": FLAT, "linear": LINEAR, "harmonic": HARMONIC}
 
 WINDOW = {

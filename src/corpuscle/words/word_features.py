@@ -23,8 +23,6 @@ from corpuscle.model import Array
 from corpuscle.text.vocab import FIRST, Vocab
 from corpuscle.words.classes import WordClasses
 
-__all__ = ["SOURCES", "WordFeatures", "class_sources", "joint_sources", "vector_sources"]
-
 PREFIXES = (4, 6, 10)
 CENTRES = (50, 200, 1000)
 _SINGLE = 1

@@ -27,8 +27,6 @@ import numpy as np
 
 from corpuscle.compiled import kernel, part
 
-__all__ = ["Online", "learner_of", "reader_of", "settle", "step", "weight"]
-
 _DAMPING = 0.01
 """Squares that every weight begins with, so that its first gradients, however small, do not move it by a full rate."""
 

@@ -18,8 +18,6 @@ import numpy as np
 from corpuscle.compiled import kernel, part
 from corpuscle.random import mix
 
-__all__ = ["N_KINDS", "Table", "fill_contexts", "fill_keys", "look_up"]
-
 N_KINDS = 14
 _PRIME = np.uint64(0x9E3779B97F4A7C15)
 

@@ -15,8 +15,6 @@ import numpy as np
 
 from corpuscle.compiled import kernel
 
-__all__ = ["Sparse", "common_words"]
-
 
 class Sparse(NamedTuple):
     """Rows of counts: row i has ``counts[starts[i]:starts[i + 1]]``, int32, at ``columns``, int32, ascending."""

@@ -16,8 +16,6 @@ import numpy as np
 from corpuscle.compiled import kernel
 from corpuscle.engine.dp.chains import Chain, Room, best_chain, best_path, expectations
 
-__all__ = ["best_sequences", "expected"]
-
 
 @kernel
 def best_sequences(starts, emission, steps, path):

@@ -34,8 +34,6 @@ import numpy as np
 from corpuscle.compiled import kernel, part
 from corpuscle.engine.dp.semirings import MAX, SUM
 
-__all__ = ["Chain", "Room", "best_chain", "best_path", "expectations", "k_best", "sum_chain"]
-
 
 class Chain(NamedTuple):
     """The weights of a chain (for MAX their logarithms).

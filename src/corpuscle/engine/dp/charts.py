@@ -43,11 +43,6 @@ from corpuscle.compiled import kernel, part
 from corpuscle.engine.containers.heap import pop, push
 from corpuscle.engine.dp.semirings import MAX, SUM
 
-__all__ = [
-    "NO_SIBLINGS", "Chart", "best_chart", "best_heads", "chart_for", "expectations", "k_best", "keep_least",
-    "sum_chart", "tilt",
-]  # fmt: skip
-
 NO_SIBLINGS = np.empty((0, 0, 0))
 _COMPLETE, _INCOMPLETE, _BETWEEN = 0, 1, 2
 

@@ -36,11 +36,6 @@ from corpuscle.engine.dp.charts import keep_least
 from corpuscle.engine.dp.semirings import MAX, SUM
 from corpuscle.random import uniform
 
-__all__ = [
-    "ALL", "DEAD", "NO_SPANS", "Chart", "Rules", "best_chart", "best_tree", "cell_numbers", "cell_of", "cells_of",
-    "chart_for", "expectations", "k_best", "rules_for", "sample_tree", "sum_chart",
-]  # fmt: skip
-
 NO_SPANS = np.empty(0)
 """Every span has weight one."""
 ALL = frozen(np.empty((0, 0)), np.uint8)

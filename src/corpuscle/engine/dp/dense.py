@@ -28,8 +28,6 @@ import numpy as np
 from corpuscle.compiled import kernel
 from corpuscle.engine.dp.cky import cell_of, cells_of
 
-__all__ = ["Expected", "inside_outside"]
-
 _ROWS = 512
 """Rows of pairs that are worked on at a time: as many as stay in a cache."""
 

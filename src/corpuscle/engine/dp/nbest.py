@@ -23,8 +23,6 @@ import numpy as np
 from corpuscle.compiled import part
 from corpuscle.engine.containers import hashtable, heap
 
-__all__ = ["Items", "search"]
-
 _STEP, _ADD = np.uint64(0x9E3779B97F4A7C15), np.uint64(0x632BE59BD9B4E019)
 
 

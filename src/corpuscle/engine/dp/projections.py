@@ -13,8 +13,6 @@ from __future__ import annotations
 
 from corpuscle.compiled import part
 
-__all__ = ["project"]
-
 
 @part(bare=True)
 def _keep_best(row, k, kept, values):

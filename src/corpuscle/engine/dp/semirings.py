@@ -27,6 +27,4 @@ Goodman, "Semiring parsing", 1999.
 
 from __future__ import annotations
 
-__all__ = ["MAX", "SUM"]
-
 SUM, MAX = 0, 1

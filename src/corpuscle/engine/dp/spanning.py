@@ -31,8 +31,6 @@ import numpy as np
 
 from corpuscle.compiled import kernel, part
 
-__all__ = ["best_tree", "climb", "k_best_trees", "shares"]
-
 
 @part
 def best_tree(n, arcs, single, heads):

@@ -40,11 +40,6 @@ from corpuscle.engine.dp.projections import project
 from corpuscle.engine.dp.semirings import MAX, SUM
 from corpuscle.random import stream, uniform
 
-__all__ = [
-    "Counts", "Nodes", "Room", "Weights", "best_classes", "best_tree", "expectations", "likelihoods", "parents_first",
-    "random_classes", "room_for", "sum_tree",
-]  # fmt: skip
-
 
 class Nodes(NamedTuple):
     """The nodes of some trees or forests, one after the other, each with parents first.

@@ -32,8 +32,6 @@ import numpy as np
 from corpuscle.engine.linalg.lowrank import definite, krylov_svd
 from corpuscle.engine.linalg.sparse import Rows, SparseOperator, scaled
 
-__all__ = ["Canonical", "Whitening", "dense_cca", "diagonal_cca", "one_hot_cca", "several_views_cca", "whitening"]
-
 FLOOR = 1e-8
 
 

@@ -12,8 +12,6 @@ from __future__ import annotations
 
 import numpy as np
 
-__all__ = ["duals_of"]
-
 
 def duals_of(basis: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
     """The duals A of a basis U, (n, d): A'U = I, and the range of A is that of U, or of P U where ``weights`` (n,) is

@@ -32,8 +32,6 @@ from scipy.sparse.linalg import LinearOperator, aslinearoperator
 from corpuscle.compiled import kernel
 from corpuscle.random import normal, purpose_id, stream
 
-__all__ = ["LowRank", "gaussian", "krylov_svd", "lanczos_svd", "randomised_svd", "right_vectors"]
-
 _PURPOSE = purpose_id("linalg.gaussian")
 ALL_BELOW, LARGE_PART, BLOCK = 256, 4, 256
 """Right vectors of a matrix whose smaller side is at most the first, or the second times as long as there shall be

@@ -19,8 +19,6 @@ from scipy.sparse.linalg import LinearOperator
 from corpuscle.compiled import kernel
 from corpuscle.scale import chunks_of, each
 
-__all__ = ["Rows", "SparseOperator", "added", "scaled", "transposed"]
-
 WORK = 1 << 23
 """So many multiplications, about, are one piece of work."""
 

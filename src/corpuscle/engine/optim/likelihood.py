@@ -17,8 +17,6 @@ import numpy as np
 if TYPE_CHECKING:
     from corpuscle.engine.optim.mert import Pools
 
-__all__ = ["figure", "maximise", "separates", "shares"]
-
 PENALTY = 1e-3
 """Times the sum of squared weights: keeps weights of features that hardly vary in bounds."""
 

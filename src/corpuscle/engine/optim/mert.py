@@ -17,8 +17,6 @@ import numpy as np
 from corpuscle.compiled import frozen, kernel
 from corpuscle.random import Random
 
-__all__ = ["BLEU", "SHARE", "Pools", "climb", "line_search", "quality", "total"]
-
 BLEU, SHARE = 0, 1
 """How statistics become a figure: matches and totals of 1- to 4-grams with both lengths; or a sum over a sum."""
 

@@ -34,34 +34,6 @@ from corpuscle.engine.containers.hashtable import find
 from corpuscle.entities.kernels.lookup import longer
 from corpuscle.random import mix
 
-__all__ = [
-    "BUCKETS",
-    "CLOSER",
-    "FARTHEST",
-    "FIRST",
-    "HERE",
-    "LAST",
-    "LEFT",
-    "LEFT_PIECE",
-    "LINKER",
-    "LONGEST",
-    "N_FEATURES",
-    "OPENER",
-    "RIGHT",
-    "RIGHT_PIECE",
-    "TAGGED",
-    "WHOLE",
-    "WORD",
-    "Lexicon",
-    "Text",
-    "candidates",
-    "features",
-    "keys_of_roles",
-    "keys_of_spans",
-    "keys_of_stretches",
-    "sums",
-]  # fmt: skip
-
 LONGEST, FARTHEST = 3, 10
 BUCKETS = 1 << 17
 N_FEATURES = 76

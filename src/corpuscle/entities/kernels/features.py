@@ -18,8 +18,6 @@ import numpy as np
 from corpuscle.compiled import kernel, part
 from corpuscle.random import mix
 
-__all__ = ["Tokens", "feature", "features"]
-
 _FIRST, _SECOND, _THIRD = (
     np.uint64(odd) for odd in (0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9)
 )  # fmt: skip

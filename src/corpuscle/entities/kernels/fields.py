@@ -21,8 +21,6 @@ from corpuscle.engine.containers.hashtable import enter, find
 from corpuscle.engine.dp.chains import Chain, Room, best_chain, best_path, expectations, k_best
 from corpuscle.entities.kernels.features import feature
 
-__all__ = ["Field", "fill_index", "k_best_tags", "likely_tags", "score_tokens", "tag_tokens"]
-
 
 class Field(NamedTuple):
     """The weights of a field of s labels.

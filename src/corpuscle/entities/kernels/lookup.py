@@ -16,8 +16,6 @@ from corpuscle.compiled import kernel, part
 from corpuscle.engine.containers.hashtable import find
 from corpuscle.random import mix
 
-__all__ = ["entries_of", "longer", "look_up"]
-
 _PRIME = np.uint64(0x9E3779B97F4A7C15)
 
 

@@ -14,8 +14,6 @@ import numpy as np
 
 from corpuscle.compiled import kernel, part
 
-__all__ = ["SHARES", "elsewhere"]
-
 SHARES = 5
 """How many occurrences are in a mention: none, below a quarter, below three, below all, all."""
 

@@ -39,11 +39,6 @@ import numpy as np
 from corpuscle.compiled import part
 from corpuscle.engine.dp.semirings import MAX, SUM
 
-__all__ = [
-    "LEAST_SQUARES", "MEAN", "Evolution", "Leanings", "best_evolution", "best_tree", "evolution_for", "marginals",
-    "prefix_sums", "sum_evolution",
-]  # fmt: skip
-
 MEAN, LEAST_SQUARES = 0, 1
 TIE = 1e-12
 """Among scores that differ by less, the smallest split wins."""

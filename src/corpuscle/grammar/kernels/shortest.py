@@ -24,8 +24,6 @@ from corpuscle.grammar.kernels.minimum_evolution import (
 )
 from corpuscle.grammar.kernels.spans import best_brackets, span_chart
 
-__all__ = ["Found", "Metric", "shortest_trees"]
-
 
 class Metric(NamedTuple):
     """How trees are scored.

@@ -28,11 +28,6 @@ from corpuscle.engine.dp.cky import (
 )
 from corpuscle.random import below, gamma, mix
 
-__all__ = [
-    "BRACKETS", "WEIGHTS", "best_bracketings", "best_brackets", "best_labelled", "fill_gammas", "keys_of_spans",
-    "mark_brackets", "posteriors", "random_bracketing", "random_splits", "span_chart",
-]  # fmt: skip
-
 WEIGHTS = rules_for([0], [0], [0], [1.0], 1)
 """The one rule, as a weight."""
 BRACKETS = WEIGHTS._replace(weights=np.zeros(1))

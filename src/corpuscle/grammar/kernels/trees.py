@@ -19,8 +19,6 @@ import numpy as np
 
 from corpuscle.compiled import kernel
 
-__all__ = ["States", "TreeData", "expect", "inside_trees"]
-
 
 class TreeData(NamedTuple):
     """Nodes of binary trees in preorder: ``symbols`` int32, children ``lefts`` and ``rights`` int64 (-1 below tags),

@@ -27,8 +27,6 @@ import numpy as np
 from corpuscle.compiled import kernel, part
 from corpuscle.engine.dp.cky import DEAD, Rules, cell_of
 
-__all__ = ["Items", "Latent", "best_rules", "inside_vectors", "items_for", "outside_vectors", "pairs_for", "walk"]
-
 _UNSEEN, _USELESS = -1, -2
 
 

@@ -27,8 +27,6 @@ import numpy as np
 
 from corpuscle.compiled import kernel
 
-__all__ = ["Fista", "Problem", "Stochastic"]
-
 _COOLING = 0.95
 _RAISE = 1.5
 _SLACK = 1e-13

@@ -36,11 +36,6 @@ from corpuscle.engine.ngrams.low_rank_shares import CONTEXT, WORD, Layers, froze
 from corpuscle.engine.ngrams.trie import BackoffTables, Ngrams, log_tables
 from corpuscle.lm.kernels.kl_factorisation import Blocks, Factors, factorise_blocks
 
-__all__ = [
-    "Discounting", "Slices", "estimate", "factorise_slices", "largest_slice", "layers_of", "mass_counts", "shares",
-    "slices_of",
-]  # fmt: skip
-
 
 class Discounting(NamedTuple):
     """How the counts of one order are shared out: ``steps`` float64 (eta + 1, 4), d_j for counts of 1, 2, 3 and more,

@@ -37,8 +37,6 @@ from corpuscle.compiled import frozen, kernel, part
 from corpuscle.engine.linalg.sparse import Rows, transposed
 from corpuscle.random import purpose_id, stream, uniform
 
-__all__ = ["Blocks", "Factors", "divergence", "factorise", "factorise_blocks"]
-
 _PURPOSE = purpose_id("linalg.divergence")
 _LARGE = 1 << 18
 """From so many entries on the lines of a block are shared out."""

@@ -35,8 +35,6 @@ import numpy as np
 
 from corpuscle.compiled import kernel
 
-__all__ = ["Passes", "count_positions", "descend", "root_down", "root_up", "score_rows", "tree_down", "tree_up"]
-
 
 class Passes(NamedTuple):
     """A suffix tree, what a node's weight counts for, a text to be predicted, and room for the passes.

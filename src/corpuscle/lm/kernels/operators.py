@@ -25,8 +25,6 @@ import numpy as np
 
 from corpuscle.compiled import kernel, part
 
-__all__ = ["FULL", "HIDDEN", "REDUCED", "Operators", "Windows", "clipped_totals", "sum_products", "trace"]
-
 FULL, REDUCED, HIDDEN = 0, 1, 2
 """The forms of operators."""
 SMALL = 1e-8

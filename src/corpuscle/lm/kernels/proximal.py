@@ -39,12 +39,6 @@ from corpuscle.compiled import frozen, kernel, part
 from corpuscle.errors import SettingError
 from corpuscle.random import below, purpose_id, stream
 
-__all__ = [
-    "Forest", "Heaps", "cut_down", "cut_up", "each_alone", "forest_of", "heaps_of", "l1", "merge_heads", "penalty_of",
-    "shrink_down", "shrink_up", "squared_l2", "tree_l2", "tree_linf", "tree_linf_by_pivot",
-]  # fmt: skip
-
-
 EMPTY = -1
 
 

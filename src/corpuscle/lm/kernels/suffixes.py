@@ -23,8 +23,6 @@ import numpy as np
 from corpuscle.compiled import frozen, kernel
 from corpuscle.engine.ngrams.trie import Ngrams, find, frozen_ngrams, suffixes_of
 
-__all__ = ["SuffixTree", "collapsed", "levels_of", "longest_matches", "suffix_trie", "with_all_words"]
-
 
 class SuffixTree(NamedTuple):
     """Contexts in preorder, the empty one first, and their entries, those of the same context side by side.

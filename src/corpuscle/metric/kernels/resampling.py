@@ -9,8 +9,6 @@ from __future__ import annotations
 from corpuscle.compiled import kernel
 from corpuscle.random import below, shuffle, stream
 
-__all__ = ["resample"]
-
 
 @kernel
 def resample(found, starts, length, seed, purpose, drawn):

@@ -17,8 +17,6 @@ import numpy as np
 
 from corpuscle.compiled import kernel, part
 
-__all__ = ["Finished", "Live", "Nodes", "advance", "choose", "follow"]
-
 NO_BOUND = -np.inf
 
 

@@ -24,8 +24,6 @@ import numpy as np
 from corpuscle.compiled import kernel, part
 from corpuscle.neural.kernels.exponential import exponential, sigmoid, tanh
 
-__all__ = ["attend", "gru", "heads", "mix", "mlstm", "normalise", "powers", "read"]
-
 EPSILON = np.float32(1e-5)
 """Added to variances."""
 _ONE, _TWO = np.float32(1), np.float32(2)

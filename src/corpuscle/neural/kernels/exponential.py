@@ -16,8 +16,6 @@ from numba.core import types
 
 from corpuscle.compiled import lowered, part
 
-__all__ = ["exponential", "sigmoid", "tanh"]
-
 _ONE, _TWO = np.float32(1), np.float32(2)
 _LOW, _HIGH = np.float32(-87.0), np.float32(88.0)
 _LOG2_E = np.float32(1.44269504)

@@ -30,10 +30,6 @@ from corpuscle.compiled import kernel, part
 from corpuscle.neural.kernels.cells import energy, moments, power, softmax
 from corpuscle.neural.kernels.exponential import sigmoid, tanh
 
-__all__ = [
-    "Looks", "LooksGradient", "Trace", "attend", "attend_back", "gru", "gru_back", "normalise", "normalise_back",
-]  # fmt: skip
-
 _ZERO, _ONE, _TWO, _FOUR = np.float32(0), np.float32(1), np.float32(2), np.float32(4)
 
 

@@ -22,8 +22,6 @@ import numpy as np
 from corpuscle.compiled import kernel, part
 from corpuscle.engine.containers.hashtable import EMPTY, enter, find, new_index, pair
 
-__all__ = ["GONE", "Pairs", "Places", "count_pairs", "cut", "join", "most_frequent", "room_for"]
-
 GONE = -1
 
 

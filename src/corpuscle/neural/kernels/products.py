@@ -24,8 +24,6 @@ from numba.core import cgutils, types
 
 from corpuscle.compiled import kernel, lowered, part
 
-__all__ = ["MATRICES", "Matrix", "SmallMatrix"]
-
 LANES, ROWS, STRIPS = 16, 8, 2
 WIDTH = LANES * STRIPS
 _LARGEST = np.float32(127)

@@ -28,10 +28,6 @@ from corpuscle.errors import CorpuscleError, SettingError, warn
 from corpuscle.neural.kernels.exponential import exponential
 from corpuscle.scale import workers
 
-__all__ = [
-    "Best", "NoClass", "Ranked", "absorb", "fused_argmax", "fused_topk", "merge", "nothing", "peaks", "ranked",
-]  # fmt: skip
-
 BLOCK = 1024
 SPAN, LANES = 64, 16
 """So many scores of a block are looked at together before any of them is compared alone; and every so manyth together

@@ -16,8 +16,6 @@ import numpy as np
 
 from corpuscle.compiled import kernel, part
 
-__all__ = ["OFFSETS", "SPAN", "Entries", "Windows", "matching_entries"]
-
 OFFSETS = (-3, -2, -1, 1, 2, 3)
 SPAN = 7
 

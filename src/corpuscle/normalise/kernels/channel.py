@@ -31,8 +31,6 @@ import numpy as np
 from corpuscle.compiled import kernel, part
 from corpuscle.measure.overlaps import common_subsequence, edit_distance
 
-__all__ = ["COUNTS", "SIMILARITIES", "Channel", "add_counts", "channel_parts", "compare_words", "sound_distances"]
-
 SIMILARITIES = 5
 """Columns of ``compare_words``: log P(t | s), exp(-edit distance), and common prefix, suffix and subsequence by L."""
 _LEAST = 1e-300

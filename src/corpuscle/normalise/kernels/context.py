@@ -20,8 +20,6 @@ import numpy as np
 from corpuscle.compiled import kernel
 from corpuscle.engine.ngrams.trie import state_of, step
 
-__all__ = ["Candidates", "Stream", "best_candidates", "contexts_of", "score_candidates"]
-
 
 class Stream(NamedTuple):
     """Messages: ``items``, int32, the words of all of them with START and END, and where each begins, int64

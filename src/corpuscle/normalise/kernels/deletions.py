@@ -23,8 +23,6 @@ from corpuscle.compiled import frozen, kernel, part
 from corpuscle.measure.overlaps import edit_distance
 from corpuscle.random import mix
 
-__all__ = ["Postings", "Spelled", "build_index", "near_words"]
-
 PREFIX = 7
 MOST = 1 + PREFIX + PREFIX * (PREFIX - 1) // 2
 """So many strings at most are left of ``PREFIX`` letters after up to two deletions."""

@@ -17,8 +17,6 @@ import numpy as np
 from corpuscle.compiled import kernel, part
 from corpuscle.engine.ngrams.trie import ROOT, step
 
-__all__ = ["decode_messages"]
-
 
 @part
 def _strongest(scores, first, end, most, chosen):

@@ -36,8 +36,6 @@ from corpuscle.text.tables import write_table
 from corpuscle.text.vocab import FIRST
 from corpuscle.text.wording import beginning, clip, count, counted, percent
 
-__all__ = ["ALIGNMENTS", "BY_CHANCE"]
-
 FILE, LINKS, SUSPICIOUS = "models/align.model", "alignments.txt", "suspicious.tsv"
 BY_CHANCE = 0.92
 """A pair is called suspicious if a model is no surer of it than of this share of sentences matched by chance."""

@@ -27,8 +27,6 @@ from corpuscle.text.treebank import Treebank
 from corpuscle.text.wording import counted, percent
 from corpuscle.words import class_sources
 
-__all__ = ["BRACKETS"]
-
 FILE = "models/brackets.model"
 SETTINGS = {
     "method": "treemetric", "classes": 20, "boundaries": 1.0, "lean": 3.0, "max_length": 30, "sentences": 20_000,

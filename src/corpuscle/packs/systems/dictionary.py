@@ -28,11 +28,6 @@ from corpuscle.text.tables import NUMBER, write_table
 from corpuscle.text.vocab import FIRST
 from corpuscle.text.wording import clip, counted
 
-__all__ = [
-    "MOST_BYTES", "PAGE", "TABLES", "card", "content_first", "frequent_words", "headwords", "how_sure", "key",
-    "kind_of", "whole_page", "write",
-]  # fmt: skip
-
 PAGE, TABLES = "dictionary.html", ("dictionary.tsv", "dictionary.csv", "dictionary.lift")
 MOST_BYTES = 450_000
 """The data of the page have at most this number of bytes; the tables hold everything."""

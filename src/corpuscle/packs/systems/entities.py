@@ -33,8 +33,6 @@ from corpuscle.text.mention_tags import TokenMention
 from corpuscle.text.wording import clip, count, counted, percent
 from corpuscle.words import class_sources
 
-__all__ = ["ENTITIES"]
-
 FILE = "models/entities.model"
 FEWEST_DOCUMENTS, FEWEST_MENTIONS = 10, 30
 """With fewer, a tenth held out says nothing."""

@@ -26,8 +26,6 @@ from corpuscle.text.html import Html, h3
 from corpuscle.text.trees import Trees
 from corpuscle.text.wording import counted, percent
 
-__all__ = ["GRAMMAR"]
-
 FILE = "models/grammar.model"
 FEWEST_TREES = 50
 """With fewer, a tenth held out says nothing."""

@@ -22,8 +22,6 @@ from corpuscle.text.interlinear import Interlinear, Phrase, completed, gloss_tab
 from corpuscle.text.tables import write_table
 from corpuscle.text.wording import clip, count, counted, percent
 
-__all__ = ["INTERLINEAR"]
-
 TEXT, PAGE, FLEXTEXT, MORPHS = "interlinear.txt", "interlinear.html", "interlinear.flextext", "morphs.tsv"
 _SHOWN, _LONGEST = 4, 12
 

@@ -33,8 +33,6 @@ from corpuscle.text.overlap import item_hashes, seen
 from corpuscle.text.vocab import FIRST, UNKNOWN
 from corpuscle.text.wording import clip, count, percent
 
-__all__ = ["LANGUAGE_MODEL"]
-
 FILE = "models/lm.model"
 SETTINGS = {"methods": ["mkn", "plre"], "orders": [1, 2, 3, 4, 5], "min_count": 1}
 _SURPRISING, _ORDINARY, _SAMPLED = 8, 3, 5

@@ -31,8 +31,6 @@ from corpuscle.text.normalised import Normalised, read_normalised
 from corpuscle.text.tables import read_table
 from corpuscle.text.wording import clip, count, counted, percent
 
-__all__ = ["NORMALISER"]
-
 FILE = "models/normaliser.model"
 FEWEST_MESSAGES, FEWEST_PAIRS = 10, 30
 _SHOWN, _FREQUENT, _CHANGES, _LONGEST = 10, 12, 15, 30

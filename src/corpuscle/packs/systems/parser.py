@@ -24,8 +24,6 @@ from corpuscle.text.html import Html
 from corpuscle.text.treebank import Treebank
 from corpuscle.text.wording import counted, percent
 
-__all__ = ["PARSER"]
-
 FILE = "models/parser.model"
 FEWEST_SENTENCES = 50
 """With fewer, a tenth held out says nothing."""

@@ -32,8 +32,6 @@ from corpuscle.text.vocab import FIRST
 from corpuscle.text.wording import clip, count, counted, percent
 from corpuscle.words import ExchangeClasses
 
-__all__ = ["PROJECTED"]
-
 FILE = "models/projected.parser"
 FEWEST_SENTENCES = 100
 """Of the treebank: with fewer, its parser is not worth projecting."""

@@ -31,8 +31,6 @@ from corpuscle.text.tables import write_table
 from corpuscle.text.vocab import FIRST, UNKNOWN
 from corpuscle.text.wording import clip, count, counted, percent
 
-__all__ = ["SEGMENTER", "number_of_sweeps"]
-
 FILE, WORDS = "models/segment.model", "words.tsv"
 MOST, FEWEST, LETTERS = 200, 30, 40_000_000
 SETTINGS = {"method": "npylm", "order": 2, "sweeps": f"{MOST}; fewer, down to {FEWEST}, for large texts"}

@@ -25,8 +25,6 @@ from corpuscle.text.scripts import isolated
 from corpuscle.text.treebank import Treebank
 from corpuscle.text.wording import clip, counted, percent
 
-__all__ = ["TAGGER"]
-
 FILE = "models/tagger.model"
 FEWEST_SENTENCES = 20
 """With fewer, a tenth of them says nothing."""

@@ -30,8 +30,6 @@ from corpuscle.text.tables import write_table
 from corpuscle.text.wording import clip, counted, percent
 from corpuscle.topics import NgramTopicModel, document_topics, mark, pick_documents, summaries
 
-__all__ = ["TOPICS", "number_of_sweeps", "number_of_topics"]
-
 FILE, TABLE, DOCUMENTS = "models/topics.model", "topics.tsv", "documents.tsv"
 FEWEST_DOCUMENTS = 20
 MOST, FEWEST, WORDS = 200, 15, 1_000_000

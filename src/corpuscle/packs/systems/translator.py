@@ -26,8 +26,6 @@ from corpuscle.text.alignments import read_pharaoh
 from corpuscle.text.wording import beginning, counted, percent
 from corpuscle.translate import PhraseTranslator
 
-__all__ = ["TRANSLATOR"]
-
 FILE = "models/translate.model"
 FEWEST_PAIRS = 1000
 """With fewer, most words of a new sentence are unknown."""

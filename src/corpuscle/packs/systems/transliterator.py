@@ -36,8 +36,6 @@ from corpuscle.transliterate import (
     Transliterator,
 )
 
-__all__ = ["TRANSLITERATOR"]
-
 FILE = "models/names.model"
 NETWORK = "models/names-network.model"
 SETTINGS: dict[str, Any] = {

@@ -28,8 +28,6 @@ from corpuscle.text.vocab import FIRST
 from corpuscle.text.wording import clip, counted, percent
 from corpuscle.words import ExchangeClasses, tree_shown
 
-__all__ = ["WORD_CLASSES", "number_of_classes"]
-
 FILE = "models/classes.model"
 SETTINGS = {"method": "exchange", "classes": "square root of the words that occur at least twice"}
 _MOST_CLASSES, _WORDS_SHOWN, _BARS, _SHOWN = 1000, 12, 10, 24

@@ -33,8 +33,6 @@ from corpuscle.text.vocab import FIRST
 from corpuscle.text.wording import clip, count, counted, percent
 from corpuscle.words import Forest, HmmClasses, PpmiVectors, ambiguous_words, forest_of, map_shown
 
-__all__ = ["WORD_VECTORS", "number_of_dimensions", "number_of_passes"]
-
 FILE, SENSES = "models/vectors.model", "models/senses.model"
 FEWEST, MOST_DIMENSIONS, MOST_CLASSES = 20, 100, 128
 SETTINGS = {

@@ -29,8 +29,6 @@ import numpy as np
 
 from corpuscle.compiled import part
 
-__all__ = ["BOTH", "COLLINS", "LENGTH", "Layers", "arc_features", "collins", "place_of", "sibling_features"]
-
 LENGTH, COLLINS, BOTH = 0, 1, 2
 """The distance that features are combined with."""
 

@@ -42,11 +42,6 @@ import numpy as np
 
 from corpuscle.compiled import kernel, part
 
-__all__ = [
-    "LEFT", "PAIRS", "RIGHT", "ListRoom", "Moments", "Observables", "SumRoom", "Trees", "add_triples", "list_room",
-    "moments_for", "score_lists", "sum_room",
-]  # fmt: skip
-
 LEFT, RIGHT, PAIRS = 0, 1, 2
 """Which triples: a child left (right) of its head, with the head of that; a child on either side."""
 

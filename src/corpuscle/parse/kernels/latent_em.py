@@ -22,8 +22,6 @@ import numpy as np
 from corpuscle.compiled import kernel, part
 from corpuscle.parse.kernels.latent import LEFT, RIGHT
 
-__all__ = ["Expectations", "States", "UpDown", "expect", "expectations_for", "up_down"]
-
 
 class States(NamedTuple):
     """Probabilities: ``start`` (k,), ``steps`` (2, k, k) [side, child, head], ``words`` (n, k), ``tags`` (n_tags, k) or

@@ -20,8 +20,6 @@ import numpy as np
 from corpuscle.compiled import kernel, part
 from corpuscle.parse.kernels.reranking import tree_features
 
-__all__ = ["Differences", "choice_loss", "differ"]
-
 
 class Differences(NamedTuple):
     """How the features of trees differ from those of the first tree of their list: ``places`` uint32 and ``counts``

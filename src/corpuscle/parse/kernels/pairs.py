@@ -34,11 +34,6 @@ from corpuscle.compiled import kernel, part
 from corpuscle.parse.kernels.features import collins
 from corpuscle.random import mix, uniform
 
-__all__ = [
-    "FEATURES", "MAXENT", "NO", "SVM", "UNKNOWN", "YES", "Instances", "Sampling", "Sight", "collect", "collect_trees",
-    "distance", "loss", "pair_features", "places_of", "score_pairs",
-]  # fmt: skip
-
 FEATURES = 63
 MAXENT, SVM = 0, 1
 NO, YES, UNKNOWN = 0, 1, 2

@@ -11,8 +11,6 @@ from __future__ import annotations
 
 from corpuscle.compiled import kernel, part
 
-__all__ = ["crossings", "lift"]
-
 
 @part
 def _is_projective(heads, m):

@@ -16,8 +16,6 @@ import numpy as np
 from corpuscle.compiled import kernel, part
 from corpuscle.parse.kernels.features import arc_features, place_of
 
-__all__ = ["learn_relations", "relate"]
-
 _FIRST = 4000
 """Where the templates of this module begin."""
 

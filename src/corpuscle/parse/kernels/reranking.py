@@ -25,11 +25,6 @@ import numpy as np
 from corpuscle.compiled import kernel, part
 from corpuscle.parse.kernels.features import place_of
 
-__all__ = [
-    "Lists", "Ranking", "TreeRoom", "add_valences", "best_of", "count_right", "learn_lists", "score_candidates",
-    "tree_features", "tree_room", "valences",
-]  # fmt: skip
-
 _NONE, _ROOT, _TAGS = 1, 2, 8
 """Values of a tag that is missing, of the root's, and of the first tag."""
 _TRIPLE, _GRANDPARENT = 1, 2

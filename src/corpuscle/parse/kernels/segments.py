@@ -26,8 +26,6 @@ from corpuscle.compiled import kernel, part
 from corpuscle.engine.containers.heap import pop, push
 from corpuscle.random import mix
 
-__all__ = ["best_segments"]
-
 
 class _Segments(NamedTuple):
     """All segments of a sentence; those of the span from i to j stand from ``first[i, j]`` on, ``sizes[i, j]`` of them.

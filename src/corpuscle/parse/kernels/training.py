@@ -31,8 +31,6 @@ from corpuscle.engine.dp.charts import NO_SIBLINGS, Chart, best_heads, chart_for
 from corpuscle.engine.dp.spanning import best_tree, climb, k_best_trees
 from corpuscle.parse.kernels.features import arc_features, sibling_features
 
-__all__ = ["Decoding", "Learning", "Room", "best_trees", "decode", "learn", "room_for", "score"]
-
 _PLACES = 1024
 _STEPS = 10_000
 

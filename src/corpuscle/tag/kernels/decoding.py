@@ -24,8 +24,6 @@ import numpy as np
 from corpuscle.compiled import kernel, part
 from corpuscle.tag.kernels.features import Labels, Words, local_features, score_of, step_places
 
-__all__ = ["BEAM", "STEPS", "Room", "best_labels", "expectations", "room_for", "score_steps", "score_words"]
-
 BEAM, MOST, STEPS = 6, 32, 5
 """Candidates that stay, that are looked at closely, and features of a step."""
 

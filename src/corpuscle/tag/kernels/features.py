@@ -28,9 +28,6 @@ import numpy as np
 from corpuscle.compiled import kernel, part
 from corpuscle.random import mix
 
-__all__ = ["Labels", "Words", "hash_affixes", "local_features", "score_of", "step_places"]
-
-
 _FIRST, _SECOND, _THIRD, _TEMPLATE, _SPREAD = (np.uint64(odd) for odd in (
     0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9, 0x8EBC6AF09C88C6E3, 0xBF58476D1CE4E5B9
 ))  # fmt: skip

@@ -24,8 +24,6 @@ from corpuscle.compiled import kernel, part
 from corpuscle.tag.kernels.decoding import STEPS, expectations, score_steps, score_words
 from corpuscle.tag.kernels.features import local_features, step_places
 
-__all__ = ["Learning", "learn"]
-
 _DAMPING, _SMALL = 0.01, 0.001
 """Squares that every weight begins with, and gradients that are left out."""
 

@@ -24,8 +24,6 @@ import numpy as np
 
 from corpuscle.compiled import kernel, part
 
-__all__ = ["FLAT", "HARMONIC", "LINEAR", "Near", "Slots", "Sorted", "count_near", "count_slots", "lay_out", "sort_by"]
-
 FLAT, LINEAR, HARMONIC = 0, 1, 2
 """How much a word at distance d counts in a window that reaches to h: 1, (h + 1 - d) / h, or 1 / d."""
 _STRIDE = 64

@@ -16,8 +16,6 @@ import numpy as np
 
 from corpuscle.compiled import kernel, part
 
-__all__ = ["add_by_word", "smooth"]
-
 
 @part
 def _forget(row, before, word, rates):

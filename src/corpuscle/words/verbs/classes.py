@@ -32,11 +32,6 @@ if TYPE_CHECKING:
     from corpuscle.text import Corpus, Treebank
     from corpuscle.words import BrownClasses, ExchangeClasses, Forest, HmmClasses, WordClasses
 
-__all__ = [
-    "apply", "classes_typed", "coarsen", "draw", "evaluate", "export", "show", "show_typed", "train", "tree_typed",
-    "word_typed",
-]  # fmt: skip
-
 
 @trains("classes", "classes train text.txt -o words.classes --classes 100")
 def train(

@@ -40,12 +40,6 @@ if TYPE_CHECKING:
     from corpuscle.words import Forest, HmmClasses, Meaning, Standardised
     from corpuscle.words.senses import Sense, Sentences, Token
 
-__all__ = [
-    "compare", "compare_typed", "map_", "map_typed", "nearest", "nearest_typed", "phrases", "read_in_context",
-    "read_meaning", "relations", "represent", "senses", "senses_typed", "similarity", "substitutes",
-    "substitutes_typed",
-]  # fmt: skip
-
 _MEASURE = ("measure", "least_probability")
 _NEAR = (*_MEASURE, "rare_below")
 _K: Any = how_many("How many words.")

@@ -32,11 +32,6 @@ if TYPE_CHECKING:
     from corpuscle.text.pairs import ScoredPair
     from corpuscle.words import WordVectors
 
-__all__ = [
-    "analogies", "analogy", "analogy_typed", "apply", "export", "map_", "map_typed", "nearest", "nearest_typed",
-    "similarity", "train",
-]  # fmt: skip
-
 _K: Any = how_many("How many.")
 
 
