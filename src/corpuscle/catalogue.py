@@ -99,9 +99,7 @@ def _task(
     of_all = Extended(ways, partial(_methods, name)) if ways else ways
     of_all_kinds = Extended(homes, partial(_kinds, name)) if homes else homes
     place = " ".join(f"corpuscle.packs.systems.{each}" for each in step.split())
-    return name, Task(
-        help, summary, home, f"{home}.{verbs}", f"{name}.md", of_all, of_all_kinds, kernels, place
-    )
+    return name, Task(help, summary, home, f"{home}.{verbs}", f"{name}.md", of_all, of_all_kinds, kernels, place)
 
 
 _NGRAM = ("NgramSettings", "NgramModel")

@@ -59,6 +59,7 @@ def _show(figures: Figures, as_json: bool) -> None:
 
 # ---- parameters
 
+
 def completing(kind: str, words: Iterable[str] = ()) -> Callable[..., Any]:
     """What the shell offers: those of the words that begin so, or files (``file``) or folders (``dir``)."""
 

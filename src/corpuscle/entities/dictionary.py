@@ -109,9 +109,9 @@ def read_dictionary(path: AnyPath) -> Dictionary:
     if not rows:
         raise InputError(path, None, "there are no entries in it")
     texts = prepare("\n".join(fields[0].lower() for _, fields in rows), line_breaks="sentence")
-    lines = np.searchsorted(
-        starts_of(len(fields[0].lower()) + 1 for _, fields in rows), texts.offsets[:, 0], "right"
-    ) - 1
+    lines = (
+        np.searchsorted(starts_of(len(fields[0].lower()) + 1 for _, fields in rows), texts.offsets[:, 0], "right") - 1
+    )
     words: list[list[str]] = [[] for _ in rows]
     for token, line in zip(texts.tokens, lines.tolist(), strict=True):
         words[line].append(token)

@@ -228,9 +228,7 @@ def _accepted(found: np.ndarray, chances: np.ndarray, threshold: float) -> list[
     return chosen
 
 
-def with_pieces(
-    mentions: Sequence[TokenMention], found: Iterable[TokenMention]
-) -> list[TokenMention]:
+def with_pieces(mentions: Sequence[TokenMention], found: Iterable[TokenMention]) -> list[TokenMention]:
     """The mentions of a sentence together with some in pieces, without those that are parts of these."""
     added = [mention for mention in found if mention not in mentions]
     kept = [
@@ -251,9 +249,7 @@ class Pieces:
     threshold: float
 
     @classmethod
-    def learn(
-        cls, documents: Documents, parts: Sequence[Part], types: Sequence[str]
-    ) -> tuple[Pieces, float] | None:
+    def learn(cls, documents: Documents, parts: Sequence[Part], types: Sequence[str]) -> tuple[Pieces, float] | None:
         """From documents in parts, each with what a chain of the others says of it; and by how much F1 over all
         mentions grows where classifiers of the others add to each. None where there are not both right and wrong
         candidates."""

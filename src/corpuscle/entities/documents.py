@@ -224,9 +224,7 @@ def from_standoff(
         bounds = np.append(starts_of(pieces)[begins], len(edges))
         offsets.append(edges)
         starts.append(bounds)
-        words += [
-            [text.text[a:b] for a, b in edges[first:last].tolist()] for first, last in pairwise(bounds.tolist())
-        ]
+        words += [[text.text[a:b] for a, b in edges[first:last].tolist()] for first, last in pairwise(bounds.tolist())]
         sections += _sections(text.text, edges[:, 0])
     mentions, lost = _in_sentences(texts, offsets, starts)
     corpus = Corpus.from_sentences(words).with_documents(starts_of(len(bounds) - 1 for bounds in starts))

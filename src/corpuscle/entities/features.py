@@ -84,9 +84,7 @@ class Sheet:
         }  # fmt: skip
         templates = tuple(numbered)
         number = {name: k for k, name in enumerate(columns)}
-        rows = [
-            [(d, number[name]) for d, name in template] + [(0, -1)] * (3 - len(template)) for template in templates
-        ]
+        rows = [[(d, number[name]) for d, name in template] + [(0, -1)] * (3 - len(template)) for template in templates]
         outside = np.repeat(hashes_of(_NEIGHBOURS)[:, None], len(columns), axis=1)
         values = np.ascontiguousarray(np.concatenate([np.column_stack(list(columns.values())), outside]))
         return cls(

@@ -123,9 +123,7 @@ class Pairing:
         return sorted(set(found), key=lambda mention: (mention.tokens, mention.type))
 
     @staticmethod
-    def _groups(
-        own: list[list[int]], shared: list[list[int]], sure: dict[tuple[int, int], float]
-    ) -> list[list[int]]:
+    def _groups(own: list[list[int]], shared: list[list[int]], sure: dict[tuple[int, int], float]) -> list[list[int]]:
         if not own:
             return [[token for run in shared for token in run]]
         if shared:

@@ -240,6 +240,7 @@ def check_induced(loaded: Container) -> None:
     if not good:
         raise ValueError("its map of tags is none")
 
+
 # ---- how many brackets are right
 
 

@@ -274,9 +274,7 @@ def induce(
     vectors: Any = _read_by(
         "read_vectors", "Word vectors (a model, or text of word2vec); else they are learned from TEXT.", option=True
     ),
-    class_model: WordClasses | None = _classes(
-        help="Word classes, as vectors or (--symbols) in the place of tags."
-    ),
+    class_model: WordClasses | None = _classes(help="Word classes, as vectors or (--symbols) in the place of tags."),
     tag_map: TagMap | None = read_by(
         "corpuscle.grammar:read_tag_map",
         "Universal tags of other tags than Penn's: PATTERN, tab, tag.",
@@ -523,9 +521,7 @@ def apply(
     model: Any = a_model("grammar"),
     input: Words = _words(),
     *,
-    nbest: int | None = setting(
-        "The N best trees of each sentence, and a blank line.", default=None, low=1, high=MOST
-    ),
+    nbest: int | None = setting("The N best trees of each sentence, and a blank line.", default=None, low=1, high=MOST),
     confidence: bool = setting("Write how likely each node is behind its label (NP~0.93).", default=False),
 ) -> Lines:
     """Parse text, a sentence a line, or the words of trees or of a CoNLL-U file; writes a tree a line."""

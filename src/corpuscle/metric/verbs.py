@@ -30,9 +30,7 @@ if TYPE_CHECKING:
     from corpuscle.metric import Items, MetricModel
 
 
-def items_of(
-    value: Any, model: Any, declared: Input, *, groups: str = "labels", documents: str | None = None
-) -> Items:
+def items_of(value: Any, model: Any, declared: Input, *, groups: str = "labels", documents: str | None = None) -> Items:
     """Items of a table, or the sentences of a text by its documents."""
     from corpuscle.metric import read_documents, read_items
 

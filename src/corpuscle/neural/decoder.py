@@ -385,7 +385,6 @@ class Decoder:
         report.peak_memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / scale
         return results
 
-
     def score(
         self,
         sources: Sequence[np.ndarray],

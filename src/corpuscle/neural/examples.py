@@ -37,9 +37,7 @@ class Examples(NamedTuple):
     link_starts: np.ndarray
 
     @classmethod
-    def of(
-        cls, pairs: Sequence[tuple[np.ndarray, np.ndarray]], links: Sequence[np.ndarray] | None = None
-    ) -> Examples:
+    def of(cls, pairs: Sequence[tuple[np.ndarray, np.ndarray]], links: Sequence[np.ndarray] | None = None) -> Examples:
         """Pairs of int arrays; ``links``: a matrix (m, n) for each, if they are known."""
         sides = [[pair[side] for pair in pairs] for side in (0, 1)]
         flat = [np.concatenate([*side, np.zeros(0)]).astype(np.int32) for side in sides]

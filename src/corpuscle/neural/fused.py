@@ -200,9 +200,7 @@ class _Base(torch.autograd.Function):
             if context.drop is not None:
                 down *= context.drop
             down += found_given[t]
-            kernels.attend_back(
-                t, looks, asking.out.numpy(), down.numpy(), shares_given, asking.gradient.numpy(), made
-            )
+            kernels.attend_back(t, looks, asking.out.numpy(), down.numpy(), shares_given, asking.gradient.numpy(), made)
             gradient[0] += asking.back(t)
             cells[0].back(t)
         keys, values, v = map(torch.from_numpy, made)

@@ -160,9 +160,7 @@ def _mirrored(x: Tensor, column: int) -> Tensor:
     return torch.stack(parts)
 
 
-def _both_columns(
-    a: Architecture, p: Parameters, layer: int, x: Tensor, alive: Tensor, drop: Dropping
-) -> Tensor:
+def _both_columns(a: Architecture, p: Parameters, layer: int, x: Tensor, alive: Tensor, drop: Dropping) -> Tensor:
     """The states (2, b, n, d) of one layer of both columns, which read x (2, b, n, size) from left to right."""
     _, b, n, size = x.shape
     cells = [Cell.both(p, f"{layer}/{depth}") for depth in range(1, a.encoder_depth + 1)]
@@ -217,9 +215,7 @@ def _base(
     h = _start(p, context, real)
     if _fused(a, y):
         attention = [p[f"attention/{name}"] for name in ("W", "gw", "v")]
-        made = fused.base(
-            cells, inputs.transpose(0, 1), h, keys, context, real, drop_found, masks, attention
-        )
+        made = fused.base(cells, inputs.transpose(0, 1), h, keys, context, real, drop_found, masks, attention)
         return tuple(part.transpose(0, 1) for part in made)
     projected = inputs.unbind(1)
     mixing = (flat @ first.Wm).unbind(1) if first.Wm is not None else ()

@@ -119,16 +119,10 @@ class NetworkSettings(Settings):
     average_weights: bool = setting("Validate and keep a running mean of the weights, not the last ones.", default=True)
     max_length: int = setting("Longer pairs are left out (symbols).", default=80, low=1, high=10_000)
     preset: str = setting("How large the model is.", default="tiny", choices=tuple(PRESETS))
-    embedding: int | None = setting(
-        "Size of symbol vectors.", default=None, low=2, high=4096, shown="of the preset"
-    )
+    embedding: int | None = setting("Size of symbol vectors.", default=None, low=2, high=4096, shown="of the preset")
     state: int | None = setting("Size of states.", default=None, low=2, high=4096, shown="of the preset")
-    encoder_layers: int | None = setting(
-        "Layers of the encoder.", default=None, low=1, high=16, shown="of the preset"
-    )
-    decoder_layers: int | None = setting(
-        "Layers of the decoder.", default=None, low=1, high=16, shown="of the preset"
-    )
+    encoder_layers: int | None = setting("Layers of the encoder.", default=None, low=1, high=16, shown="of the preset")
+    decoder_layers: int | None = setting("Layers of the decoder.", default=None, low=1, high=16, shown="of the preset")
     high_context: bool = setting("Show the upper layers of the decoder what the attention has found.", default=False)
     ensemble: int = setting("Models that write together.", default=1, low=1, high=100)
     right_to_left: int = setting(

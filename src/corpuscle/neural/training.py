@@ -191,9 +191,7 @@ def _validated(progress: Progress, task: Task) -> Progress:
     row = [entropy, quality(task, arrays), rate_of(progress, task.plan)]
     ranks = [(-right, low) for low, right, _ in progress.history.tolist()]
     best = not task.plan.choose or not ranks or (-row[1], row[0]) < min(ranks)
-    return progress._replace(
-        best=progress.mean if best else progress.best, history=np.vstack([progress.history, row])
-    )
+    return progress._replace(best=progress.mean if best else progress.best, history=np.vstack([progress.history, row]))
 
 
 def _dropping(plan: Plan, seed: int, update: int) -> Dropping:
@@ -221,9 +219,7 @@ def _loss(task: Task, p: Mapping[str, Any], which: np.ndarray, drop: Dropping) -
     """Mean cross-entropy of a target symbol, END included, and what the attention is away from known links."""
     inputs, wanted, real = _batch(task.training, which)
     logits, attention = forward(task.architecture, p, inputs, drop)
-    loss = torch.nn.functional.cross_entropy(
-        logits[real], wanted[real], label_smoothing=task.plan.label_smoothing
-    )
+    loss = torch.nn.functional.cross_entropy(logits[real], wanted[real], label_smoothing=task.plan.label_smoothing)
     if task.plan.guide and len(task.training.links):
         links = torch.from_numpy(task.training.links_of(which, *attention.shape[1:]))
         guided = links.sum(-1) > 0

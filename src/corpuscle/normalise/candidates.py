@@ -181,7 +181,7 @@ def _special_table(model: Normaliser, token: str, typed: str, forms: list[str], 
         own = form == typed
         number = lexicon.number.get(form)
         table[i, FREQUENCY] = least if number is None else lexicon.log_frequency[number]
-        table[i, ITSELF : NEVER_SEEN] = own, own and typed in lexicon
+        table[i, ITSELF:NEVER_SEEN] = own, own and typed in lexicon
         table[i, NEVER_SEEN + 1] = own * math.log(len(typed))
         table[i, SLANG : SLANG + 2] = form == slang, len(form.split()) - 1
         table[i, SPLIT] = " " in form and form.replace(" ", "") == token

@@ -173,9 +173,7 @@ def windows_of(model: Normaliser, messages: Messages, places: Sequence[tuple[int
             own[row, o] = word
             near.append(alike)
             lengths.append(len(alike))
-    return Windows(
-        frozen(own, np.int32), frozen(np.concatenate(near), np.int32), frozen(starts_of(lengths), np.int64)
-    )
+    return Windows(frozen(own, np.int32), frozen(np.concatenate(near), np.int32), frozen(starts_of(lengths), np.int64))
 
 
 def neighbour_of(model: Normaliser, token: str) -> tuple[int, np.ndarray]:

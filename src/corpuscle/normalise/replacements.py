@@ -45,9 +45,7 @@ class Replacements:
         found: dict[str, dict[str, int]] = {}
         for (typed, meant), count in self.counts.items():
             found.setdefault(typed, {})[meant] = count
-        return {
-            typed: dict(sorted(several.items(), key=lambda item: -item[1])) for typed, several in found.items()
-        }
+        return {typed: dict(sorted(several.items(), key=lambda item: -item[1])) for typed, several in found.items()}
 
     def __len__(self) -> int:
         return len(self.counts)

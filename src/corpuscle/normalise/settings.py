@@ -23,9 +23,7 @@ class NormaliserSettings(Seeded, Parallel):
         "Phonetic codes from annotated messages, whatever the script: letters that are typed for each other.",
         default=False,
     )
-    fit_channel: bool = setting(
-        "Fit the noisy channel to the messages, by expectation maximisation.", default=False
-    )
+    fit_channel: bool = setting("Fit the noisy channel to the messages, by expectation maximisation.", default=False)
     repeats: int = setting("Longer runs of one letter are cut to so many.", default=3, low=1, high=10)
     candidates: int = setting(
         "Combinations loglinear and channel: so many candidates of a word are compared in context.",
@@ -44,9 +42,7 @@ class NormaliserSettings(Seeded, Parallel):
     )
     letters: tuple[str, ...] = setting("Which single letters are words.", default=("a", "i"))
     also: tuple[str, ...] = setting("Words beside those of the list.", default=("rt",))
-    allow_multiword: bool = setting(
-        "A word may become several: by the dictionary, or read as two words.", default=True
-    )
+    allow_multiword: bool = setting("A word may become several: by the dictionary, or read as two words.", default=True)
     decode: str = setting(
         "Combination loglinear: tokens are decided one by one, or all of a message together.",
         default="joint",
@@ -70,7 +66,5 @@ class NormaliserSettings(Seeded, Parallel):
     )
     positives: int = setting("Detector: a word is ill-formed if so many candidates fit.", default=1, low=1, high=1000)
     examples: int = setting("Detector: it learns from so many words.", default=20_000, low=10, high=10_000_000)
-    aggregates: bool = setting(
-        "Detector: sum, maximum and number of the values of entries take part.", default=True
-    )
+    aggregates: bool = setting("Detector: sum, maximum and number of the values of entries take part.", default=True)
     order: int = setting("Order of the language model.", default=3, low=1, high=5)

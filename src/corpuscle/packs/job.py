@@ -98,9 +98,7 @@ class Job:
                 model.save(path)
         return model
 
-    def measured(
-        self, fit: Callable[[Any], Any], data: Any, held: np.ndarray, *, file: str, path: AnyPath
-    ) -> Measured:
+    def measured(self, fit: Callable[[Any], Any], data: Any, held: np.ndarray, *, file: str, path: AnyPath) -> Measured:
         """Fit a model to data without those that are held out (bool, one an item), so that it can be measured on them;
         then one to everything, which is saved to ``file`` in the pack. ``path``: where the data came from."""
         train, test = data.select(np.flatnonzero(~held)), data.select(np.flatnonzero(held))

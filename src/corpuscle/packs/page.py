@@ -19,6 +19,7 @@ def document(title: str, *body: Html, script: str = "", data: object = None) -> 
     """A whole page in the style of the reports; ``script`` and ``data`` as in ``text.html``."""
     return html.document(title, STYLE.read_text(encoding="utf-8"), *body, script=script, data=data)
 
+
 PARSES = (
     h3("Parses of unseen sentences"),
     p("Above the words what the parser found, the fainter the less sure; below them what it should have found."),

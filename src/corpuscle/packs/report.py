@@ -154,9 +154,12 @@ def _made(
     models = [(name, _size(pack.folder / name)) for each in sections for name in each.step.writes]
     source = "" if _is_sample(kit, pack) else shlex.quote(str(kit.folder)) + " "
     parts = [
-        page.facts(
-            [("Corpuscle", __version__), ("seed", pack.state["seed"]), ("kit", kit.folder), ("pack", pack.shown)]
-        ),
+        page.facts([
+            ("Corpuscle", __version__),
+            ("seed", pack.state["seed"]),
+            ("kit", kit.folder),
+            ("pack", pack.shown),
+        ]),
         page.table(("step", "time", "finished", "settings"), timing, (1,)),
         page.table(("written", "size"), models, (1,)),
         h3("Learned from"),

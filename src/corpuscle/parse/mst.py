@@ -274,5 +274,3 @@ def _check(loaded: container.Container) -> None:
         raise ValueError("its table of weights does not fit its settings")
     if arrays["relation_weights"].shape[1] and len(arrays["relation_weights"]) != 1 << model.relation_bits:
         raise ValueError("its table of relations does not fit its settings")
-
-

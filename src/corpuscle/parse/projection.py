@@ -281,9 +281,7 @@ class ProjectedParser(ProjectionSettings, PairParser):
         chosen = usable.data.target.select(np.array(numbers, np.int64))
         return np.array(numbers, np.int64), chosen.replace(heads=np.concatenate([np.zeros(0, np.int32), *trees]))
 
-    def _learn_pairs(
-        self, usable: _Usable, level: float, checkpoint: Checkpoint
-    ) -> tuple[np.ndarray, Treebank] | None:
+    def _learn_pairs(self, usable: _Usable, level: float, checkpoint: Checkpoint) -> tuple[np.ndarray, Treebank] | None:
         """Learn the weights of pairs; the trees that they were learned from, if they were."""
         if self.method == "instances":
             self.instances_, self.correction_ = self.instances(usable, level, self.ratio)
@@ -328,9 +326,7 @@ class ProjectedParser(ProjectionSettings, PairParser):
         self.relations_, self.relation_weights_ = Vocab.from_words(names), learner.mean()
 
 
-_NOTHING = (
-    "no pair of words is sure to be an arc; a lower --threshold, a larger --kappa or other links may help"
-)
+_NOTHING = "no pair of words is sure to be an arc; a lower --threshold, a larger --kappa or other links may help"
 
 
 class _Usable(NamedTuple):

@@ -211,9 +211,7 @@ class RerankSettings(Seeded, Parallel):
     )  # fmt: skip
     folds: int = setting("Lists to learn from come from parsers of so many parts but one.", default=3, low=2, high=100)
     jackknife_spectral: bool = setting("The same for log p.", default=True)
-    passes: int = setting(
-        "At most so many steps of L-BFGS, or passes of the perceptron.", default=20, low=1, high=1000
-    )
+    passes: int = setting("At most so many steps of L-BFGS, or passes of the perceptron.", default=20, low=1, high=1000)
     hash_bits: int = setting("The weights of features stand in a table of 2^N.", default=18, low=10, high=28)
 
     def __post_init__(self) -> None:

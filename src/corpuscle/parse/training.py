@@ -64,9 +64,7 @@ class ArcLearner(Online):
     def step(self, sweep: int, number: int) -> None:
         layers, heads, first_words = self._text
         part = self.part(sweep, number)
-        self._wrong += learn(
-            layers, part, heads, first_words, self.decoding, self.learning, self._room, self._touched
-        )
+        self._wrong += learn(layers, part, heads, first_words, self.decoding, self.learning, self._room, self._touched)
 
     def mean(self) -> np.ndarray:
         """The mean of the weights after all sentences so far, float32."""

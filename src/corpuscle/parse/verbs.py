@@ -358,9 +358,7 @@ def curve(
 @verb("parse", "parse apply trees.parser text.conllu -o parsed.conllu", out="-", work=True)
 def apply(
     model: DependencyParser = a_model("parse"),
-    input: Treebank = _read_by(
-        "read_tagged", default="-", options={"raw": RAW, "tags": _TAGS, "tagger": TAGGER}
-    ),
+    input: Treebank = _read_by("read_tagged", default="-", options={"raw": RAW, "tags": _TAGS, "tagger": TAGGER}),
     *,
     nbest: int | None = setting(
         "The N best trees of each sentence, with # rank and # score (and # logp).", default=None, low=1, high=MOST
@@ -451,9 +449,7 @@ def evaluate(
     gold: Treebank = _trees(),
     found: Treebank | None = _trees(default=None),
     *,
-    model: DependencyParser | None = a_model(
-        "parse", help="Parse the gold file with this model first.", option=True
-    ),
+    model: DependencyParser | None = a_model("parse", help="Parse the gold file with this model first.", option=True),
     tags: str = _TAGS,
     tagger: Any = TAGGER,
     mode: str = _MODE,
@@ -590,9 +586,7 @@ def parse_typed(model: DependencyParser, text: Treebank = treebank(raw=True), *,
 
 
 @view("parse", kinds=("parse.mst",), text="a b c")
-def doubts(
-    model: MstParser, text: Treebank = treebank(raw=True), *, tagger: Any, n: int = ITEMS
-) -> dict[str, Any]:
+def doubts(model: MstParser, text: Treebank = treebank(raw=True), *, tagger: Any, n: int = ITEMS) -> dict[str, Any]:
     """Sentences whose trees are least sure, with the trees."""
     from corpuscle.measure import least_sure, unsure_words
     from corpuscle.text.conllu import rows_by_sentence

@@ -120,19 +120,22 @@ def files(language: Language) -> Iterator[tuple[str, Writer]]:
     yield "trees.mrg", partial(write_brackets, language.trees(tagged))
     yield "noisy.txt", _lines(" ".join(message.typed) for message in language.messages)
     yield from _gold(language)
-    yield "README.txt", _lines(
-        README.format(
-            version=__version__,
-            seed=language.seed,
-            other=language.other_script.name.capitalize(),
-            documents=len(language.documents),
-            sentences=language.sizes.sentences,
-            pairs=language.sizes.pairs,
-            names=language.sizes.names,
-            tagged=sum(len(document.sentences) for document in tagged),
-            notes=len(language.entities),
-            messages=language.sizes.messages,
-        ).splitlines()
+    yield (
+        "README.txt",
+        _lines(
+            README.format(
+                version=__version__,
+                seed=language.seed,
+                other=language.other_script.name.capitalize(),
+                documents=len(language.documents),
+                sentences=language.sizes.sentences,
+                pairs=language.sizes.pairs,
+                names=language.sizes.names,
+                tagged=sum(len(document.sentences) for document in tagged),
+                notes=len(language.entities),
+                messages=language.sizes.messages,
+            ).splitlines()
+        ),
     )
 
 

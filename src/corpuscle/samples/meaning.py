@@ -318,5 +318,3 @@ class Speaker:
         elif asked == "place":
             event.obliques = [("", Thing(self.fresh(context), "asking", "where"))]
         return event
-
-

@@ -173,9 +173,7 @@ class Tagger(TaggerSettings, WordTagger):
         what raw text says about words, are further features."""
         bank = Treebank.checked(bank)
         n_words = bank.corpus.n_tokens
-        self.layers_ = tuple(
-            name for name in TAGGED if np.count_nonzero(getattr(bank, name).ids) > _USUAL * n_words
-        )
+        self.layers_ = tuple(name for name in TAGGED if np.count_nonzero(getattr(bank, name).ids) > _USUAL * n_words)
         if not self.layers_:
             raise bank.error("the words have no tags to learn from: neither UPOS, XPOS nor FEATS")
         strings = _labels_of(bank, self.layers_)
@@ -209,9 +207,7 @@ class Tagger(TaggerSettings, WordTagger):
             return float((found + FIRST == self.labels_.encode(right)).mean())
 
         room = room_for(int(bank.corpus.lengths.max()), words, labels)
-        learner = TagLearner(
-            words, gold, labels, under_way, room, seed=self.seed, judge=None if dev is None else judge
-        )
+        learner = TagLearner(words, gold, labels, under_way, room, seed=self.seed, judge=None if dev is None else judge)
         facts = {"table": size, "besides": self._besides(dev)}
         run = checkpoint.run(learner, self.passes, columns=2, facts=facts, title="passes", note="wrong {:.3f}")
         self.history_, self.weights_ = run.history, learner.mean()

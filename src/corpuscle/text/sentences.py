@@ -30,14 +30,54 @@ from dataclasses import dataclass, field
 import numpy as np
 
 TITLES = frozenset({
-    "mr", "mrs", "ms", "dr", "prof", "st", "rev", "capt", "lt", "sgt", "gov", "sen", "mt", "ft", "mme", "mlle",
-    "sra", "srta",
+    "mr",
+    "mrs",
+    "ms",
+    "dr",
+    "prof",
+    "st",
+    "rev",
+    "capt",
+    "lt",
+    "sgt",
+    "gov",
+    "sen",
+    "mt",
+    "ft",
+    "mme",
+    "mlle",
+    "sra",
+    "srta",
 })
 """Abbreviations before names, so common that even a short text should have them, though it cannot teach them."""
 
 COMMON_ABBREVIATIONS = frozenset({
-    "jr", "sr", "vs", "etc", "cf", "approx", "dept", "univ", "inc", "ltd", "corp", "bros", "ph.d", "m.sc",
-    "jan", "feb", "aug", "sept", "oct", "nov", "dec", "bzw", "usw", "evtl", "ggf", "vgl",
+    "jr",
+    "sr",
+    "vs",
+    "etc",
+    "cf",
+    "approx",
+    "dept",
+    "univ",
+    "inc",
+    "ltd",
+    "corp",
+    "bros",
+    "ph.d",
+    "m.sc",
+    "jan",
+    "feb",
+    "aug",
+    "sept",
+    "oct",
+    "nov",
+    "dec",
+    "bzw",
+    "usw",
+    "evtl",
+    "ggf",
+    "vgl",
 })
 """The same for abbreviations that may stand at the end of a sentence."""
 

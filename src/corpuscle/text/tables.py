@@ -56,9 +56,7 @@ def _is_fraction(field: object) -> bool:
     return isinstance(field, Real) and not isinstance(field, Integral)
 
 
-def format_row(
-    row: Iterable[object], number: str = NUMBER, escaped: bool = False, path: AnyPath | None = None
-) -> str:
+def format_row(row: Iterable[object], number: str = NUMBER, escaped: bool = False, path: AnyPath | None = None) -> str:
     """A row as a line with its line feed; ``number``: the format of fractions; ``path`` is for the error.
 
     >>> format_row(["word", 3, 0.25])

@@ -99,9 +99,7 @@ def spell_out(parts: Sequence[Any], table: PhraseTable, options: Options, entrie
     targets[np.repeat(covered, lengths)] = options.targets[places]
     totals = np.concatenate([np.zeros((1, 4)), np.cumsum(features, axis=0)])
     sums = totals[segment_starts[1:]] - totals[segment_starts[:-1]]
-    return Spelled(
-        starts, scores, logs, segment_starts, segments, sums, ends[segment_starts], targets, entry, lengths
-    )
+    return Spelled(starts, scores, logs, segment_starts, segments, sums, ends[segment_starts], targets, entry, lengths)
 
 
 class Decoder:

@@ -293,9 +293,7 @@ class NeuralTransliterator(NeuralSettings, Networks, Transliterator):
         lessons = self._lessons(rows * times + more, validation, guided=len(rows))
         self._train(lessons, checkpoint, workers=self.workers, cluster=self.cluster)
 
-    def _lessons(
-        self, rows: list[tuple[list[str], list[str]]], validation: Sequence[Pair], guided: int
-    ) -> Lessons:
+    def _lessons(self, rows: list[tuple[list[str], list[str]]], validation: Sequence[Pair], guided: int) -> Lessons:
         """Pairs of letters as numbers, with links where so few pairs (``guided``) need them; what is validated on is
         new, as long as there is anything new."""
         guide = self.guide if self.guide is not None else GUIDE if guided < SMALL else 0.0

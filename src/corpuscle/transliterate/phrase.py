@@ -256,9 +256,7 @@ class PhraseTransliterator(PhraseSettings, Transliterator):
             Corpus.from_sentences([self.spelling.symbols(target) for _, target, _ in rows]),
         )
         work = {"workers": self.workers, "cluster": self.cluster}
-        alignments = align_letters(
-            bitext, self.aligner, self.passes, self.symmetrise, self.rules, checkpoint, **work
-        )
+        alignments = align_letters(bitext, self.aligner, self.passes, self.symmetrise, self.rules, checkpoint, **work)
         self.alignments_, self.bitext_ = alignments, bitext
         names = learn_table(bitext, alignments, np.array([weight for *_, weight in rows]), self.max_phrase)
         with warnings.catch_warnings():

@@ -326,9 +326,7 @@ def transliterate(
 
 
 @view("transliterate", kinds=("transliterate.phrase", "transliterate.combined"), names="ab", k=3)
-def lattice(
-    model: Transliterator, names: list[str] = lines("Names, one a line."), *, k: int = K
-) -> dict[str, Any]:
+def lattice(model: Transliterator, names: list[str] = lines("Names, one a line."), *, k: int = K) -> dict[str, Any]:
     """A picture of the best ways to write the first word of some names, piece by piece."""
     from corpuscle.transliterate import draw_lattice
 
@@ -336,9 +334,7 @@ def lattice(
     return {"source": name, "svg": draw_lattice(model.member("phrase"), name, min(k, 30)) if name else ""}
 
 
-@view(
-    "transliterate", name="attention", kinds=("transliterate.neural", "transliterate.combined"), names="ab"
-)
+@view("transliterate", name="attention", kinds=("transliterate.neural", "transliterate.combined"), names="ab")
 def attention_typed(
     model: Transliterator, names: list[str] = lines("Names, one a line."), *, k: int = K
 ) -> dict[str, Any]:

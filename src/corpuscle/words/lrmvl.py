@@ -231,12 +231,10 @@ class LrmvlVectors(LrmvlSettings, WordVectors):
             self._keep((means / deviation)[:, order], np.minimum(both[order], 1.0))
             return
         ll, lr, rr = (each / corpus.n_tokens for each in moments[:3])
-        moment = np.block(
-            [
-                [self.left_.T @ ll @ self.left_, self.left_.T @ lr @ self.right_],
-                [self.right_.T @ lr.T @ self.left_, self.right_.T @ rr @ self.right_],
-            ]
-        )
+        moment = np.block([
+            [self.left_.T @ ll @ self.left_, self.left_.T @ lr @ self.right_],
+            [self.right_.T @ lr.T @ self.left_, self.right_.T @ rr @ self.right_],
+        ])
         cross = np.hstack([moments.left_words @ self.left_, moments.right_words @ self.right_]) / corpus.n_tokens
         found = one_hot_cca(counts / corpus.n_tokens, cross, moment, self.dimensions)
         self.state_ = found.right / found.correlations

@@ -56,9 +56,7 @@ def fill_keys(contexts, labels, values, columns, keys):
     """The keys of tokens with their labels, uint64 (n, n_columns); ``values`` uint64 (n_labels, 1 + n_elements)."""
     for i in range(len(labels)):
         for column in range(len(columns)):
-            keys[i, column] = key_of(
-                contexts[i, columns[column, 1]], values, labels[i], columns[column, 0]
-            )
+            keys[i, column] = key_of(contexts[i, columns[column, 1]], values, labels[i], columns[column, 0])
 
 
 @kernel

@@ -142,8 +142,7 @@ def inside_outside(leaves: np.ndarray, rules: np.ndarray, times: np.ndarray, *, 
     sentences, n, symbols = leaves.shape
     counts, step = np.zeros(rules.shape), max(1, _ROWS // cells_of(n))
     found = [
-        _batch(leaves[at : at + step], rules, times[at : at + step], spans, counts)
-        for at in range(0, sentences, step)
+        _batch(leaves[at : at + step], rules, times[at : at + step], spans, counts) for at in range(0, sentences, step)
     ]
     if not found:
         return Expected(counts, np.zeros((0, n, symbols)), np.zeros(0), np.zeros((cells_of(n) * spans, 0)))

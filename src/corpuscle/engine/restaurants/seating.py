@@ -250,7 +250,7 @@ def _verify_nodes(pool: Restaurants) -> None:
     live = nodes[:, col.PARENT] != FREE
     parent, law = nodes[:, col.PARENT], nodes[:, col.LAW]
     _claim(bool(((parent[live] >= NONE) & (parent[live] < len(nodes))).all()), "a parent that is no node")
-    _claim(bool((nodes[live, col.LAW:] >= 0).all() and (law[live] < len(pool.discounts)).all()), "impossible numbers")
+    _claim(bool((nodes[live, col.LAW :] >= 0).all() and (law[live] < len(pool.discounts)).all()), "impossible numbers")
     inner = np.flatnonzero(live & (parent >= 0))
     _claim(bool(live[parent[inner]].all()), "a free parent")
     _claim(bool((law[parent[inner]] + 1 == law[inner]).all()), "a law that is not one below its parent's")

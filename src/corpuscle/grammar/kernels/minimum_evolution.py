@@ -118,9 +118,7 @@ def _at_root(sums, n, s, root, t, estimator):
     if s == 0 and t == n:
         return sums[1, 2] - sums[1, 1]
     if s == 0:
-        return 0.5 * (
-            _within(sums, 0, root, root, t) + _within(sums, 0, root, t, n) - _within(sums, root, t, t, n)
-        )
+        return 0.5 * (_within(sums, 0, root, root, t) + _within(sums, 0, root, t, n) - _within(sums, root, t, t, n))
     if t == n:
         return 0.5 * (_within(sums, root, n, 0, s) + _within(sums, root, n, s, root) - _within(sums, 0, s, s, root))
     ag, ah = _within(sums, 0, s, root, t), _within(sums, 0, s, t, n)

@@ -174,6 +174,7 @@ def fill_gammas(draws, shape, values):
         for j in range(values.shape[1]):
             values[i, j] = gamma(draws, shape)
 
+
 # ---- what stands in a span and around it
 
 

@@ -274,9 +274,7 @@ def factorise_blocks(
     return Factors(rows.factors, columns.factors, rows.scales, columns.scales)
 
 
-def factorise(
-    matrix: Rows, rank: int, *, iterations: int = 40, seed: int = 1, workers: int | None = None
-) -> Factors:
+def factorise(matrix: Rows, rank: int, *, iterations: int = 40, seed: int = 1, workers: int | None = None) -> Factors:
     """Factors of a sparse matrix whose entries are not negative, of a rank below its numbers of rows and columns."""
     if not 1 <= rank < min(matrix.shape):
         raise ValueError(f"for this matrix a rank is at least 1 and below {min(matrix.shape)}, not {rank}")

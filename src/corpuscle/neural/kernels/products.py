@@ -93,9 +93,7 @@ def _tile(dot):
     def generate(context, builder, signature, arguments):
         word = ir.IntType(32)
         zeros = ir.Constant(_SUMS, [0] * LANES)
-        arrays = [
-            context.make_array(signature.args[i])(context, builder, arguments[i]).data for i in (0, 3, 5)
-        ]
+        arrays = [context.make_array(signature.args[i])(context, builder, arguments[i]).data for i in (0, 3, 5)]
         vectors, columns, out = arrays
         row, size, place = arguments[1], arguments[2], arguments[4]
 

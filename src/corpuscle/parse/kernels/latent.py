@@ -274,8 +274,7 @@ def _inside(model, node, word, tag, children, room, value):
 
 @part(bare=True)
 def _subtree(model, node, word, tag, room, known):
-    """The number of the subtree of a word, whose children are done, among the ``known`` ones; a new one is the next.
-    """
+    """The number of the subtree of a word, whose children are done, among the ``known`` ones; a new one is the next."""
     begin = room.begin[known]
     end, key = begin, np.uint64(node) * _HASH
     for side in range(2):

@@ -141,9 +141,7 @@ def places_of(sight, instances, shift, places):
     """``places`` uint32 (n, FEATURES) := where the weights of the features of the instances stand."""
     for number in range(len(instances.sentences)):
         base = sight.starts[instances.sentences[number]] + 1
-        pair_features(
-            sight, base + instances.heads[number], base + instances.modifiers[number], shift, places[number]
-        )
+        pair_features(sight, base + instances.heads[number], base + instances.modifiers[number], shift, places[number])
 
 
 @kernel

@@ -126,6 +126,7 @@ def step_places(words, i, before, previous, labels, shift, places):
     places[3] = _place(b + p + first + np.uint64(3) * _TEMPLATE, shift)
     places[4] = _place(b + whole + first + np.uint64(4) * _TEMPLATE, shift)
 
+
 # ---- beginnings and endings
 
 
