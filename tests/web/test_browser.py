@@ -274,7 +274,9 @@ def test_corrections_are_learned_from(chromium, tmp_path):
             page.click("#learn")
             page.wait_for_function(_ENDED, arg=number + 1, timeout=600_000)
             page.wait_for_selector("#learning:not(:has-text('Learning'))", timeout=120_000)
-            assert "Done" in page.inner_text("#learning"), page.inner_text("#log")
+            log = page.inner_text("#log")
+            ended = page.evaluate("fetch('/api/learning').then(answer => answer.json())")
+            assert ended["state"] == "done" and "Done" in page.inner_text("#learning"), (ended, log)
             models.append((pack / "models" / "tagger.model").read_bytes())
             page.goto("about:blank")
             show(page, server, "tag", "text=c%20a%20b")
@@ -292,9 +294,10 @@ def test_corrections_are_learned_from(chromium, tmp_path):
             page.click("#accept")
             page.wait_for_selector("text=Saved (1).")
             page.click("#export")
-            page.wait_for_selector("text=tagged.conllu")
-        assert len(read_conllu(pack / "kit" / "tagged.conllu")) == 31
-        assert models[0] != models[1] and answers[0] != answers[1]
+            page.wait_for_selector("#exported:has-text('tagged.conllu')")
+            assert len(read_conllu(pack / "kit" / "tagged.conllu")) == 31
+        assert models[0] != models[1], log
+        assert answers[0] != answers[1]
     finally:
         page.close()
         server.end()
