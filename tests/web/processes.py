@@ -15,10 +15,13 @@ __all__ = ["Server", "kill_at_random"]
 
 
 class Server:
-    """``corpuscle serve`` in a process of its own."""
+    """``corpuscle serve`` in a process of its own; ``limits``: those that its command has no options for."""
 
-    def __init__(self, path: Path, *options: str):
+    def __init__(self, path: Path, *options: str, **limits: Any):
         command = [sys.executable, "-m", "corpuscle", "serve", str(path), "--port", "0", *options]
+        if limits:
+            call = f"serve({str(path)!r}, port=0, limits=Limits(**{limits}))"
+            command = [sys.executable, "-c", f"from corpuscle.web.server import Limits, serve; {call}"]
         self.process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True)
         line = self.process.stderr.readline()
         found = re.search(r"http://\S+", line)

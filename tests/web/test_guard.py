@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
+import socket
 import threading
+import time
 import zipfile
 from pathlib import Path
 
+import httpx
 import pytest
 
 from corpuscle.cli.main import main
 from corpuscle.web.app import PAGE
+from corpuscle.web.guard import Guard, Limits
 from corpuscle.web.server import _names
+from tests.web.processes import Server
 from tests.web.served import HOST, MODELS, answer, client, write_pack
 
 LM = "/api/models/lm_ngram/surprisal"
@@ -179,3 +185,88 @@ def test_a_port_that_is_taken_and_a_path_that_is_nothing_are_one_line_each(tmp_p
     assert main(["serve", str(tmp_path / "folder")]) == 2
     said = capsys.readouterr().err.splitlines()
     assert len(said) == 4 and all(line.startswith("error: ") for line in said)
+
+
+def asked(address: str, *parts: bytes, pause: float = 0.0) -> socket.socket:
+    """A connection on which something was sent."""
+    opened = socket.create_connection(address.removeprefix("http://").rstrip("/").split(":"), timeout=20)
+    for part in parts:
+        opened.sendall(part)
+        time.sleep(pause)
+    return opened
+
+
+def heads(address: str, length: int) -> bytes:
+    host = address.removeprefix("http://").rstrip("/")
+    return (
+        f"POST /api/models/lm_ngram/surprisal HTTP/1.1\r\nHost: {host}\r\n"
+        f"Content-Type: application/json\r\nContent-Length: {length}\r\n\r\n"
+    ).encode()
+
+
+def test_clients_that_never_finish_keep_nobody_out_and_are_let_go(tmp_path):
+    server = Server(write_pack(tmp_path / "pack", "lm.ngram"), requests=4, patience=2.0)
+    address = server.address
+    try:
+        unfinished = [asked(address, heads(address, 1000), b"12345") for _ in range(10)]
+        silent, partial = asked(address), asked(address, b"GET / HTTP/1.1\r\nHost: x")
+        began = time.monotonic()
+        assert (
+            httpx.post(f"{address}api/models/lm_ngram/surprisal", json={"text": "a b"}, timeout=60).status_code == 200
+        )
+        waited = time.monotonic() - began
+        for opened in unfinished:
+            answer = opened.recv(4096)
+            assert answer.startswith(b"HTTP/1.1 408") and b"connection: close" in answer and waited < 60
+        for opened in (silent, partial):
+            assert opened.recv(4096) == b""
+        for opened in (*unfinished, silent, partial):
+            opened.close()
+    finally:
+        server.end()
+
+
+def test_a_client_that_leaves_in_the_middle_costs_no_traceback(tmp_path):
+    server = Server(write_pack(tmp_path / "pack", "lm.ngram"))
+    try:
+        host = server.address.removeprefix("http://").rstrip("/")
+        upload = (
+            f"POST /api/kit/files/story.txt HTTP/1.1\r\nHost: {host}\r\nContent-Type: application/octet-stream\r\n"
+            "Content-Length: 1000\r\n\r\n"
+        ).encode()
+        for head in (heads(server.address, 1000), upload):
+            asked(server.address, head, b"12345", pause=0.2).close()
+        assert httpx.get(server.address, timeout=60).status_code == 200
+        assert sorted(path.name for path in (tmp_path / "pack" / "kit" / "text").iterdir()) == ["a.txt"]
+    finally:
+        server.process.terminate()
+        said = server.process.stderr.read()
+        server.process.wait(20)
+    assert "Traceback" not in said and "ERROR" not in said, said
+
+
+def test_a_body_that_drips_is_given_up_and_one_that_keeps_coming_is_not():
+    async def ask(pause: float) -> int:
+        sent: list[dict] = []
+        parts = iter(range(6))
+
+        async def receive():
+            await asyncio.sleep(pause)
+            return {"type": "http.request", "body": b"x" * 100, "more_body": next(parts) < 5}
+
+        async def send(message):
+            sent.append(message)
+
+        async def app(scope, receive, send):
+            message = await receive()
+            await send({"type": "http.response.start", "status": 200, "headers": []})
+            await send({"type": "http.response.body", "body": message["body"]})
+
+        guard = Guard(app, frozenset({"here"}), "", limits=Limits(patience=0.3, rate=1000))
+        headers = [(b"host", b"here"), (b"content-type", b"application/json")]
+        scope = {"type": "http", "method": "POST", "path": "/x", "headers": headers, "query_string": b""}
+        await guard(scope, receive, send)
+        assert guard.busy == guard.arriving == 0
+        return sent[0]["status"]
+
+    assert asyncio.run(ask(0.02)) == 200 and asyncio.run(ask(0.25)) == 408

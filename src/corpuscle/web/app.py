@@ -66,7 +66,7 @@ def make_app(
 
 
 async def _refused(_: Request, refusal: Any) -> Response:
-    headers = {"retry-after": "1"} if refusal.status == 503 else None
+    headers = {503: {"retry-after": "1"}, 408: {"connection": "close"}}.get(refusal.status)
     return JSONResponse({"error": refusal.reason}, refusal.status, headers)
 
 

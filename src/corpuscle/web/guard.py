@@ -3,13 +3,16 @@
 A page of another site that the user has open must not reach the workbench: the ``Host`` must be ours (else a name
 that an attacker controls could be made to point here, DNS rebinding), an ``Origin`` must be ours, and a body must be
 declared as what no form of a foreign page can send without asking first. Outside the machine nothing is said without
-the token.
+the token. A request takes one of the places only when all of its body is there, and a body that does not come is not
+waited for; so clients that never finish what they announce keep nobody else out.
 """
 
 from __future__ import annotations
 
+import asyncio
 import hmac
 import json
+import time
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping
 from dataclasses import dataclass, field
 from http.cookies import CookieError, SimpleCookie
@@ -27,7 +30,8 @@ COOKIE = "corpuscle_token"
 @dataclass(frozen=True)
 class Limits:
     """How much is answered: bytes of a body, and of one that is a file, characters of a text, seconds of an answer,
-    requests at a time, worker processes and bytes of memory of each."""
+    requests at a time, worker processes and bytes of memory of each; ``patience``: seconds for the head of a request,
+    for the first bytes of a body, and for a connection that is idle; ``rate``: bytes of a body for one second more."""
 
     body: int = 2 << 20
     upload: int = 256 << 20
@@ -36,6 +40,8 @@ class Limits:
     requests: int = 64
     workers: int = 2
     memory: int = 2 << 30
+    patience: float = 15.0
+    rate: int = 16 << 10
 
 
 class Refusal(Exception):
@@ -44,6 +50,10 @@ class Refusal(Exception):
     def __init__(self, status: int, reason: str):
         super().__init__(reason)
         self.status, self.reason = status, reason
+
+
+class _Left(Exception):
+    """The client has gone before its request was whole."""
 
 
 def _headers(scope: Scope) -> dict[str, str]:
@@ -61,6 +71,7 @@ class Guard:
     token: str = ""
     limits: Limits = field(default_factory=Limits)
     busy: int = 0
+    arriving: int = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer, or refuse with one JSON object."""
@@ -77,11 +88,27 @@ class Guard:
         except Refusal as refusal:
             return await self._refuse(send, refusal)
         stream = scope["path"].endswith("/events")
+        crowded = Refusal(503, "too many requests at a time; try again in a moment")
+        if self.busy >= self.limits.requests or self.arriving >= 4 * self.limits.requests:
+            return await self._refuse(send, crowded)
+        self.arriving += 1
+        receive = self._bounded(scope, receive)
+        try:
+            if not self._is_file(scope):  # a file goes to the disk as it comes
+                receive = await self._whole(receive)
+        except Refusal as refusal:
+            return await self._refuse(send, refusal)
+        except _Left:
+            return None
+        finally:
+            self.arriving -= 1
         if self.busy >= self.limits.requests:
-            return await self._refuse(send, Refusal(503, "too many requests at a time; try again in a moment"))
+            return await self._refuse(send, crowded)
         self.busy += not stream
         try:
-            await self.app(scope, self._bounded(scope, receive), self._dressed(send))
+            await self.app(scope, receive, self._dressed(send))
+        except _Left:
+            return None
         finally:
             self.busy -= not stream
 
@@ -100,15 +127,18 @@ class Guard:
             raise Refusal(401, "the token is needed: open the address that was printed when the server began")
         if scope["method"] == "POST":
             kind = headers.get("content-type", "").partition(";")[0].strip().lower()
-            wanted = "application/octet-stream" if scope["path"].startswith("/api/kit/files/") else "application/json"
+            wanted = "application/octet-stream" if self._is_file(scope) else "application/json"
             if kind != wanted:
                 raise Refusal(415, f"a body is {wanted} here")
         length = headers.get("content-length", "0")
         if not length.isdecimal() or int(length) > self._most(scope):
             raise Refusal(413, f"a body has at most {self._most(scope):,} bytes")
 
+    def _is_file(self, scope: Scope) -> bool:
+        return scope["path"].startswith("/api/kit/files/")
+
     def _most(self, scope: Scope) -> int:
-        return self.limits.upload if scope["path"].startswith("/api/kit/files/") else self.limits.body
+        return self.limits.upload if self._is_file(scope) else self.limits.body
 
     def _knows(self, headers: dict[str, str]) -> bool:
         given = headers.get("authorization", "").removeprefix("Bearer ")
@@ -134,18 +164,41 @@ class Guard:
     # ---- how much
 
     def _bounded(self, scope: Scope, receive: Receive) -> Receive:
-        """A body that says nothing of its length is counted while it comes."""
-        got, most = 0, self._most(scope)
+        """A body is counted and timed while it comes, whatever it says of its length."""
+        got, most, began, ended = 0, self._most(scope), time.monotonic(), False
 
         async def counted() -> MutableMapping[str, Any]:
-            nonlocal got
-            message = await receive()
+            nonlocal got, ended
+            if ended:  # what comes now is that the client has gone, at any time
+                return await receive()
+            left = began + self.limits.patience + got / self.limits.rate - time.monotonic()
+            try:
+                message = await asyncio.wait_for(receive(), max(0.0, left))
+            except TimeoutError:
+                raise Refusal(408, "the rest of the request did not come in time") from None
+            if message["type"] == "http.disconnect":
+                raise _Left
             got += len(message.get("body", b""))
             if got > most:
                 raise Refusal(413, f"a body has at most {most:,} bytes")
+            ended = not message.get("more_body", False)
             return message
 
         return counted
+
+    async def _whole(self, receive: Receive) -> Receive:
+        """All of a body at once."""
+        parts, more = [], True
+        while more:
+            message = await receive()
+            parts.append(message.get("body", b""))
+            more = message.get("more_body", False)
+        whole: list[MutableMapping[str, Any]] = [{"type": "http.request", "body": b"".join(parts), "more_body": False}]
+
+        async def replayed() -> MutableMapping[str, Any]:
+            return whole.pop() if whole else await receive()
+
+        return replayed
 
     def _dressed(self, send: Send) -> Send:
         """Answers say what a browser may do with them."""
@@ -173,6 +226,7 @@ class Guard:
         body = json.dumps({"error": refusal.reason}).encode()
         headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
         headers += [(b"retry-after", b"1")] if refusal.status == 503 else []
+        headers += [(b"connection", b"close")] if refusal.status == 408 else []
         headers += self._safety(())
         await send({"type": "http.response.start", "status": refusal.status, "headers": headers})
         await send({"type": "http.response.body", "body": body})

@@ -90,7 +90,37 @@ async def _answer(asking: Asking, opened: socket.socket, door: dict[str, Any]) -
 
     config = uvicorn.Config(
         make_app(asking, **door), log_level="warning", access_log=False, server_header=False, date_header=False,
-        backlog=_BACKLOG, timeout_keep_alive=15, h11_max_incomplete_event_size=1 << 16, timeout_graceful_shutdown=3,
-        lifespan="on",
+        http=_patient(asking.limits.patience), backlog=_BACKLOG, timeout_keep_alive=15,
+        h11_max_incomplete_event_size=1 << 16, timeout_graceful_shutdown=3, lifespan="on",
     )  # fmt: skip
     await uvicorn.Server(config).serve(sockets=[opened])
+
+
+def _patient(seconds: float) -> Any:
+    """The protocol of a connection, which is closed if the head of a request is not whole after some seconds."""
+    from uvicorn.protocols.http.h11_impl import H11Protocol
+
+    class Patient(H11Protocol):
+        def connection_made(self, transport: Any) -> None:
+            super().connection_made(transport)
+            self._wait()
+
+        def _wait(self) -> None:
+            self._waiting = self.loop.call_later(seconds, self.transport.close)
+
+        def data_received(self, data: bytes) -> None:
+            if self._waiting.cancelled() and self.cycle.response_complete:  # the first bytes of the next request
+                self._wait()
+            super().data_received(data)
+
+        def handle_events(self) -> None:
+            before = self.cycle
+            super().handle_events()
+            if self.cycle is not before:
+                self._waiting.cancel()
+
+        def connection_lost(self, exc: Exception | None) -> None:
+            self._waiting.cancel()
+            super().connection_lost(exc)
+
+    return Patient
