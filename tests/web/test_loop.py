@@ -159,6 +159,55 @@ def test_a_line_that_a_crash_cut_is_passed_over_and_the_next_one_is_whole(tmp_pa
     assert set(again.standing("segment")) == {"ab", "cd"} and again.torn == 1
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        b'{"id": 9, "layer": [], "value": {}, "annotator": "Eve"}',
+        b'{"id": 9, "layer": "segment", "value": {"words": ["ab"]}, "annotator": "Eve"}',
+        b'{"id": 9, "layer": "segment", "item": "ab", "value": {"words": "ab"}, "annotator": "Eve"}',
+        b'{"id": 9, "layer": "segment", "item": "ab", "value": {"words": ["ab"]}}',
+        b'{"id": 9, "undo": [1], "annotator": "Ana"}',
+        b'{"id": true, "undo": 1, "annotator": "Ana"}',
+        b'{"id": 1' + b"0" * 5000 + b', "undo": 1, "annotator": "Ana"}',
+        b"[" * 100_000,
+        b"null",
+        b"no JSON \xff",
+    ],
+)
+def test_a_line_that_is_no_annotation_is_set_aside_named_once_and_stays(tmp_path, capsys, line):
+    Annotations(tmp_path).add("segment", {"words": ["ab"]}, "Ana")
+    with open(tmp_path / FILE, "ab") as file:
+        file.write(line + b"\n")
+    again = Annotations(tmp_path)
+    assert capsys.readouterr().err.count("line 2 is no annotation") == 1
+    again.add("segment", {"words": ["cd"]}, "Ana")
+    assert set(again.standing("segment")) == {"ab", "cd"} and again.told()["layers"]["segment"]["items"] == 2
+    assert line in (tmp_path / FILE).read_bytes().split(b"\n") and len(Annotations(tmp_path).set_aside) == 1
+
+
+def test_annotations_are_not_appended_to_what_a_link_names(tmp_path):
+    from corpuscle.errors import InputError
+
+    precious, pack = tmp_path / "precious.txt", tmp_path / "pack"
+    precious.write_text("x")
+    pack.mkdir()
+    (pack / FILE).symlink_to(precious)
+    with pytest.raises(InputError, match="leads out"):
+        Annotations(pack).add("segment", {"words": ["ab"]}, "Ana")
+    assert precious.read_text() == "x"
+
+
+def test_a_link_that_comes_later_is_not_followed_either(tmp_path):
+    from corpuscle.errors import InputError
+
+    late = Annotations(tmp_path)
+    (tmp_path / "elsewhere").write_text("x")
+    (tmp_path / FILE).symlink_to(tmp_path / "elsewhere")
+    with pytest.raises((InputError, OSError)):
+        late.add("segment", {"words": ["ab"]}, "Ana")
+    assert (tmp_path / "elsewhere").read_text() == "x"
+
+
 def test_one_server_at_a_time_writes(tmp_path):
     from corpuscle.errors import InputError
 

@@ -3,7 +3,8 @@
     {"id": 7, "layer": "trees", "item": "a b c", "annotator": "Ana", "value": {...}, "at": "2026-01-31T12:00:00Z"}
     {"id": 8, "undo": 7, "annotator": "Ana", "at": ...}
 
-A line that a crash cut short was never acknowledged: it is passed over, and the next record begins a new line. One
+A line that a crash cut short was never acknowledged: it is passed over, and the next record begins a new line. A line
+that is no annotation, whoever wrote it, is set aside: it is named once, stays in the file, and plays no part. One
 server at a time writes to a pack; a lock that ends with its process sees to that.
 """
 
@@ -19,10 +20,41 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from corpuscle.errors import InputError, SettingError
+from corpuscle.atomic import check_inside
+from corpuscle.errors import CorpuscleError, InputError, SettingError
+from corpuscle.progress import say
 from corpuscle.web.annotation_formats import LAYERS
 
 FILE = "annotations.jsonl"
+
+
+_GREATEST = 2**53
+"""The greatest number of a record, which every JSON reader reads as it is."""
+
+
+def _number(value: Any) -> bool:
+    return type(value) is int and 0 < value < _GREATEST
+
+
+def _check_record(record: Any) -> None:
+    """Complain about what is no record of an annotation, or of one that was taken back."""
+    if not isinstance(record, dict) or not _number(record.get("id")):
+        raise SettingError("it has no number")
+    if not isinstance(record.get("annotator"), str):
+        raise SettingError("it does not say whose it is")
+    if "undo" in record:
+        if not _number(record["undo"]):
+            raise SettingError("it does not say what it takes back")
+        return
+    layer, value = record.get("layer"), record.get("value")
+    if not isinstance(layer, str) or layer not in LAYERS:
+        raise SettingError("it is of no layer")
+    if not isinstance(value, Mapping) or LAYERS[layer].check(value) != record.get("item"):
+        raise SettingError("its value is not that of its item")
+
+
+def _no_link(path: str, flags: int) -> int:
+    return os.open(path, flags | getattr(os, "O_NOFOLLOW", 0), 0o666)
 
 
 class Annotations:
@@ -36,32 +68,42 @@ class Annotations:
         self._undone: set[int] = set()
         self._last = 0
         self.torn = 0
+        self.set_aside: list[str] = []
+        check_inside(folder, FILE)
         if self.path.is_file():
             for record in self._read():
                 self._take(record)
+        if self.set_aside:
+            more = f"; and {len(self.set_aside) - 1:,} more such lines" if len(self.set_aside) > 1 else ""
+            say(f"{self.path}: {self.set_aside[0]}{more}; set aside, they stay in the file")
 
     def _read(self) -> Iterator[dict[str, Any]]:
-        for line in self.path.read_bytes().split(b"\n"):
+        for number, line in enumerate(self.path.read_bytes().split(b"\n"), 1):
             try:
                 record = json.loads(line)
-            except ValueError:
-                self.torn += bool(line)
-                continue
-            if isinstance(record, dict) and isinstance(record.get("id"), int):
+                _check_record(record)
+            except (ValueError, RecursionError, CorpuscleError) as error:
+                if line.startswith(b'{"id": ') and not line.endswith(b"}"):
+                    self.torn += 1
+                elif line.strip():
+                    reason = str(error) if isinstance(error, CorpuscleError) else "not JSON"
+                    self.set_aside.append(f"line {number} is no annotation ({reason})")
+            else:
                 yield record
 
     def _take(self, record: dict[str, Any]) -> None:
         self._last = max(self._last, record["id"])
         if "undo" in record:
             self._undone.add(record["undo"])
-        elif record.get("layer") in LAYERS:
+        else:
             self._records[record["id"]] = record
 
     def _open(self) -> BinaryIO:
         """The file, ours alone, and at the beginning of a line."""
         if self._file is None:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            file = open(self.path, "ab+", buffering=0)  # noqa: SIM115  (open as long as the server lives)
+            check_inside(self.path.parent, FILE)
+            file = open(self.path, "ab+", buffering=0, opener=_no_link)  # noqa: SIM115  (open as long as the server lives)
             try:
                 import fcntl
 
