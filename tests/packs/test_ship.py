@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
+import tracemalloc
 import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -128,6 +129,43 @@ def test_what_is_no_archive_and_no_pack_is_one_clear_error(pack, tmp_path, capsy
     for wrong in ("cut.zip", "plain.zip", "kit", "nowhere"):
         assert main(["pack", "verify", str(tmp_path / wrong)]) == 2
         assert capsys.readouterr().err.count("\n") == 1
+
+
+def bomb(path: Path, members: Mapping[str, int]) -> Path:
+    """An archive of members that are zeros, so that they unpack to far more than is sent."""
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, size in members.items():
+            with archive.open(name, "w", force_zip64=True) as file:
+                for begin in range(0, size, 1 << 24):
+                    file.write(bytes(min(1 << 24, size - begin)))
+    return path
+
+
+@pytest.mark.parametrize(
+    ("members", "seen"),
+    [
+        ({"SHA256SUMS": 5 << 20}, "SHA256SUMS has more than"),
+        ({"SHA256SUMS": 10, "models/lm.model": (1 << 30) + 1}, "would unpack to"),
+        ({"SHA256SUMS": 10, **{str(number): 0 for number in range(10_001)}}, "at most 10,000"),
+    ],
+)
+def test_an_archive_that_costs_much_more_than_its_size_is_refused_at_once(tmp_path, members, seen):
+    path = bomb(tmp_path / "a.zip", members)
+    tracemalloc.start()
+    with pytest.raises(InputError, match=seen):
+        problems(path)
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert most < 64 << 20
+
+
+def test_an_archive_that_says_less_of_its_sizes_than_is_true_is_damaged(pack, tmp_path):
+    export(pack, tmp_path / "a.zip")
+    path = bomb(tmp_path / "b.zip", {"SHA256SUMS": 1 << 20})
+    content = path.read_bytes().replace((1 << 20).to_bytes(4, "little"), (10).to_bytes(4, "little"))
+    path.write_bytes(content.replace((1 << 20).to_bytes(8, "little"), (10).to_bytes(8, "little")))
+    with pytest.raises(InputError, match=r"not an exported pack|damaged one"):
+        problems(path)
 
 
 def test_a_pack_beside_itself_has_no_difference_and_another_text_is_seen(pack, tmp_path, capsys):

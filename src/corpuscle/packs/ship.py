@@ -11,6 +11,7 @@ import hashlib
 import json
 import shutil
 import zipfile
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from itertools import islice
 from pathlib import Path, PurePosixPath
@@ -32,6 +33,10 @@ SUMS = "SHA256SUMS"
 _REPORTS = ("report.html", "report.json")
 _FIRST_DATE = (1980, 1, 1, 0, 0, 0)
 _PIECE = 1 << 20
+MOST_MEMBERS = 10_000
+_LONGEST_SUMS = 4 << 20
+_SMALL, _RATIO = 1 << 30, 50
+"""An archive may unpack to a gigabyte, or to fifty times its own size if that is more."""
 SCRIPT = Path(__file__).with_name("concordance.js")
 _LONGEST = 2000
 """Characters of a sentence; what is longer is no sentence."""
@@ -79,10 +84,23 @@ def _problems_of_folder(pack: Pack) -> Iterator[str]:
                 yield f"{name}: {str(error).removeprefix(f'{pack.folder / name}: ')}"
 
 
+def _check_size(archive: zipfile.ZipFile, path: AnyPath) -> None:
+    """Complain about an archive that would cost far more to look at than it costs to send."""
+    members = archive.infolist()
+    if len(members) > MOST_MEMBERS:
+        raise InputError(path, None, f"{len(members):,} files; a pack has at most {MOST_MEMBERS:,}")
+    unpacked, most = sum(member.file_size for member in members), max(_SMALL, _RATIO * Path(path).stat().st_size)
+    if unpacked > most:
+        raise InputError(path, None, f"would unpack to {unpacked:,} bytes, more than {most:,}: not a pack")
+    if any(member.filename == SUMS and member.file_size > _LONGEST_SUMS for member in members):
+        raise InputError(path, None, f"{SUMS} has more than {_LONGEST_SUMS:,} bytes")
+
+
 def _sums(archive: zipfile.ZipFile, path: AnyPath) -> dict[str, str]:
     """Name -> checksum, as the archive itself says."""
     try:
-        lines = archive.read(SUMS).decode("utf-8").splitlines()
+        with archive.open(SUMS) as file:  # at most what the archive says of it, which has been looked at
+            lines = file.read(_LONGEST_SUMS + 1).decode("utf-8").splitlines()
     except (KeyError, UnicodeDecodeError):
         raise InputError(path, None, f"not an exported pack: it has no {SUMS}") from None
     sums = {name: digest for digest, between, name in (line.partition("  ") for line in lines) if between}
@@ -94,12 +112,13 @@ def _sums(archive: zipfile.ZipFile, path: AnyPath) -> dict[str, str]:
 def _problems_of_archive(path: AnyPath) -> Iterator[str]:
     try:
         with reading(path), zipfile.ZipFile(path) as archive:
-            sums, names = _sums(archive, path), archive.namelist()
+            _check_size(archive, path)
+            sums, names = _sums(archive, path), Counter(archive.namelist())
             for name in sorted({*sums, *names} - {SUMS}):
                 parts = PurePosixPath(name).parts
                 if name.startswith("/") or ".." in parts or "\\" in name or ":" in name:
                     yield f"{name}: a name that leads out of the pack"
-                elif names.count(name) != 1:
+                elif names[name] != 1:
                     yield f"{name}: {'missing' if name not in names else 'twice in the archive'}"
                 elif name not in sums:
                     yield f"{name}: has no checksum"
