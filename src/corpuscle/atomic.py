@@ -98,6 +98,32 @@ def lies_within(folder: str | PathLike[str], name: str) -> bool:
     return os.path.commonpath([root, parent]) == root
 
 
+def check_inside(folder: str | PathLike[str], name: str) -> None:
+    """Complain if ``folder/name`` is, or lies behind, a link that leads out of the folder, or is a pipe or a device."""
+    root, path = os.path.realpath(folder), os.path.join(folder, name)
+    if os.path.commonpath([root, os.path.realpath(path)]) != root:
+        raise InputError(path, None, "a link that leads out of the folder; such links are not followed")
+    if is_special(path):
+        raise InputError(path, None, "neither a file nor a folder")
+
+
+def check_all_inside(folder: str | PathLike[str]) -> None:
+    """The same for everything in a folder that somebody else may have packed."""
+    for here, folders, files in os.walk(folder):
+        for name in (*folders, *files):
+            path = os.path.join(here, name)
+            if not stat.S_ISREG(mode := os.lstat(path).st_mode) and not stat.S_ISDIR(mode):
+                check_inside(folder, os.path.relpath(path, folder))
+
+
+_fences: set[str] = set()
+
+
+def fence(folder: str | PathLike[str]) -> None:
+    """From now on this process writes nothing into a folder through a link that leads out of it."""
+    _fences.add(os.path.abspath(folder))
+
+
 @contextmanager
 def replacing(path: str | PathLike[str]) -> Iterator[BinaryIO]:
     """A new file beside ``path`` that takes its place, and its permissions, when the block ends well, and vanishes
@@ -108,6 +134,9 @@ def replacing(path: str | PathLike[str]) -> Iterator[BinaryIO]:
     name = os.fspath(path)
     if "\0" in name:
         raise InputError(path, None, "cannot write: a NUL byte in the name")
+    for folder in _fences:
+        if os.path.abspath(name).startswith(folder + os.sep):
+            check_inside(folder, os.path.relpath(os.path.abspath(name), folder))
     target = os.path.realpath(name)
     if os.path.isdir(target):
         raise InputError(path, None, "cannot write: is a directory")

@@ -34,6 +34,7 @@ from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 
+from corpuscle.atomic import check_inside
 from corpuscle.errors import InputError
 from corpuscle.text.files import AnyPath, decode, open_bytes, reading
 from corpuscle.text.formats import format_of
@@ -162,6 +163,7 @@ def shown_name(path: AnyPath) -> str:
 def read_description(folder: Path) -> Described:
     """What the ``kit.toml`` of a kit says; nothing if there is none."""
     path = folder / DESCRIPTION
+    check_inside(folder, DESCRIPTION)
     if not path.is_file():
         return Described()
     try:
@@ -286,14 +288,22 @@ def _paired(files: list[Recognised], described: Described) -> list[Recognised]:
     return sorted(result, key=lambda file: file.name)
 
 
-def _walk(folder: Path, without: Path) -> Iterator[str]:
-    """All files below a folder, without hidden ones and without one folder, the pack that may lie within its kit."""
+def _walk(folder: Path, without: Path) -> Iterator[tuple[str, str]]:
+    """All files below a folder, without hidden ones and without one folder, the pack that may lie within its kit; and
+    why one of them is not read: a link that leads elsewhere, a pipe."""
     for here, folders, files in os.walk(folder):
         inside = Path(here)
+        links = [name for name in folders if (inside / name).is_symlink()]  # which are not walked into
         folders[:] = sorted(f for f in folders if not f.startswith(".") and (inside / f).resolve() != without)
-        for name in sorted(files):
-            if not name.startswith(".") and (inside / name).is_file():
-                yield (inside / name).relative_to(folder).as_posix()
+        for name in sorted({*files, *links}):
+            if not name.startswith(".") and (inside / name).resolve() != without:
+                path, why = (inside / name).relative_to(folder).as_posix(), ""
+                try:
+                    check_inside(folder, path)
+                except InputError as error:
+                    why = error.reason
+                if why or (inside / name).is_file():
+                    yield path, why
 
 
 def recognise(folder: AnyPath, pack: AnyPath, described: Described | None = None) -> list[Recognised]:
@@ -303,9 +313,11 @@ def recognise(folder: AnyPath, pack: AnyPath, described: Described | None = None
         raise InputError(folder, None, "no such folder")
     if not root.is_dir():
         raise InputError(folder, None, "a kit is a folder; put this file into KIT/text/ and give KIT")
-    names = list(_walk(root, Path(pack).resolve()))
+    found = dict(_walk(root, Path(pack).resolve()))
+    names = [name for name, why in found.items() if not why]
     has_text = any(name.lower().startswith("text/") for name in names)
-    return _paired([_recognise(name, has_text) for name in names], described or Described())
+    unread = [Recognised(name, None, reason=why) for name, why in found.items() if why]
+    return _paired([*(_recognise(name, has_text) for name in names), *unread], described or Described())
 
 
 def kit_of(folder: Path, files: Iterable[Recognised], **more: Any) -> Kit:

@@ -28,7 +28,7 @@ from functools import cached_property
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from corpuscle.atomic import lies_within
+from corpuscle.atomic import check_all_inside, fence, lies_within
 from corpuscle.errors import InputError
 from corpuscle.model import load
 from corpuscle.packs.kit import content_hash
@@ -64,6 +64,7 @@ class Pack:
         self.shown = str(folder)
         self.folder = Path(folder)
         self.state: dict[str, Any] = {_MARK: FORMAT, "steps": {}}
+        fence(self.folder)
         if self.folder.exists() or self.folder.is_symlink():
             self._check()
 
@@ -92,6 +93,7 @@ class Pack:
             for done in steps.values()
         ):
             raise InputError(path, None, "a damaged state; remove it together with its folder to begin again")
+        check_all_inside(self.folder)
         self.state = state
 
     def create(self) -> None:

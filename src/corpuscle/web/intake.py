@@ -51,11 +51,12 @@ async def store(kit: Path, name: str, pieces: AsyncIterator[bytes]) -> str:
     place = place_of(name)
     path = kit / place
     path.parent.mkdir(parents=True, exist_ok=True)
-    if path.is_dir() or not path.resolve().is_relative_to(kit.resolve()):
-        raise Refusal(422, "there is a folder of this name, or a link that leads out of the kit")
     partial = path.with_name(f".{path.name}.part")
+    if path.is_dir() or not all(each.resolve().is_relative_to(kit.resolve()) for each in (path, partial)):
+        raise Refusal(422, "there is a folder of this name, or a link that leads out of the kit")
     try:
-        with open(partial, "wb") as file:
+        partial.unlink(missing_ok=True)
+        with open(partial, "xb") as file:
             async for piece in pieces:
                 file.write(piece)
         os.replace(partial, path)

@@ -11,6 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from corpuscle.atomic import fence
 from corpuscle.align.verbs import DICTIONARY
 from corpuscle.catalogue import TASKS
 from corpuscle.errors import CorpuscleError, InputError, SettingError
@@ -58,6 +59,8 @@ class Holdings:
         self._kit = None if kit is None else Path(kit)
         if kit is not None and not self.is_pack:
             raise InputError(path, None, "a model file has no kit: --kit goes with a pack")
+        if self._kit is not None:
+            fence(self._kit)
         self.refresh()
 
     @property
