@@ -11,8 +11,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from corpuscle.atomic import fence
 from corpuscle.align.verbs import DICTIONARY
+from corpuscle.atomic import fence
 from corpuscle.catalogue import TASKS
 from corpuscle.errors import CorpuscleError, InputError, SettingError
 from corpuscle.model import read_header
