@@ -1,10 +1,12 @@
-"""Run a command in an empty cache, in this process alone, and report, as JSON, which kernels were compiled twice.
+"""Run a command in an empty cache, in this process alone, and report, as JSON, which kernels were compiled twice, how
+many seconds the compiler took, and how much CPU all of it.
 
     CORPUSCLE_CACHE=empty python -m tests.compile_report learn kit -o pack
 """
 
 import json
 import sys
+import time
 from collections import Counter
 
 from corpuscle import compiled  # noqa: F401  (before Numba: it sets the cache)
@@ -18,15 +20,20 @@ class Listed(event.Listener):
     """How often each kernel of ours is compiled; the two that a factory makes (sum, max) are two."""
 
     def __init__(self):
-        self.kernels = Counter()
+        self.kernels, self.seconds, self.depth, self.began = Counter(), 0.0, 0, 0.0
 
     def on_start(self, event):
+        if self.depth == 0:
+            self.began = time.thread_time()
+        self.depth += 1
         dispatcher = event.data["dispatcher"]
         if dispatcher.py_func.__module__.startswith("corpuscle."):
             self.kernels[f"{dispatcher.py_func.__module__}.{dispatcher.py_func.__name__}", id(dispatcher)] += 1
 
     def on_end(self, event):
-        pass
+        self.depth -= 1
+        if self.depth == 0:
+            self.seconds += time.thread_time() - self.began
 
 
 def report(arguments: list[str]) -> dict[str, object]:
@@ -35,7 +42,14 @@ def report(arguments: list[str]) -> dict[str, object]:
     packs_run.is_cold = lambda package: False  # nothing compiles ahead, in another process
     code = main(arguments)
     again = {name: count for (name, _), count in sorted(listed.kernels.items()) if count > 1}
-    return {"code": code, "kernels": len(listed.kernels), "compilations": listed.kernels.total(), "again": again}
+    return {
+        "code": code,
+        "kernels": len(listed.kernels),
+        "compilations": listed.kernels.total(),
+        "again": again,
+        "compiler": listed.seconds,
+        "cpu": time.process_time(),
+    }
 
 
 if __name__ == "__main__":
