@@ -67,7 +67,7 @@ def _model(data: str) -> Any:
 
 def _sources(model: Any, data: str, most: int | None) -> list[Any]:
     """Symbols of development names, so many of each set (all where None)."""
-    from corpuscle.text.characters import SPACE
+    from corpuscle.text.corpus import SPACE
     from corpuscle.transliterate import read_names
 
     names = [pair.source for each in SETS for pair in read_names(Path(data) / f"translit-{each}" / "dev.tsv")[:most]]

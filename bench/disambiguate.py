@@ -15,7 +15,7 @@ from typing import Any
 from bench.harness import CELLS, Call, Cell, Claim
 
 FILES = CELLS / "files"
-SOURCES = ("corpuscle/disambiguate/**/*.py", "corpuscle/measure/analyses.py")
+SOURCES = ("corpuscle/disambiguate/**/*.py", "corpuscle/measure/tags.py")
 SETS = ("arabic-padt", "quran", "turkish-imst", "czech-fictree")
 MODELS = {name: {"method": name} for name in ("first", "frequency", "uni", "baseline", "full")}
 MORE = {name: {"method": name} for name in ("ind", "agreement", "viterbi")}

@@ -20,7 +20,7 @@ from typing import Any
 from bench import harness
 from bench.harness import Call, Cell, Claim, typical
 
-SOURCES = ("corpuscle/normalise/**/*.py", "corpuscle/measure/normalisation.py", "corpuscle/text/normalised.py")
+SOURCES = ("corpuscle/normalise/**/*.py", "corpuscle/measure/normalisation.py", "corpuscle/text/columns.py")
 WNUT = {
     "most frequent form": {"combine": "dictionary"},
     "train and words": {},
@@ -99,7 +99,7 @@ def _slang(data: str, *names: str) -> Any:
 
 
 def _gold(data: str, name: str) -> Any:
-    from corpuscle.text.normalised import read_normalised
+    from corpuscle.text.columns import read_normalised
 
     return read_normalised(f"{data}/{name}")
 

@@ -58,7 +58,7 @@ def _texts(paths: list[str]) -> tuple[Any, Any]:
 
     from corpuscle.random import Random
     from corpuscle.text.bitext import Bitext, read_bitext
-    from corpuscle.text.preprocessing import Preprocessing
+    from corpuscle.text.corpus import Preprocessing
 
     if len(paths) == 2:
         test = read_bitext(*(path.replace("train.", "val.") for path in paths))[:JUDGED]

@@ -146,7 +146,7 @@ def _peer(timer, train: str, dev: str, commands, read) -> dict[str, float]:
     """Let another program learn from word pairs and rank words; ``commands(lexicon, model, words)`` gives the commands
     of training and that of prediction, ``read`` a word and its letters from a line. Names of several words are made of
     the first answers for their words."""
-    from corpuscle.text.characters import SPACE
+    from corpuscle.text.corpus import SPACE
     from corpuscle.transliterate import read_names
     from corpuscle.transliterate.preparation import Spelling, prepare
 

@@ -117,7 +117,7 @@ def _divided(train: str, reverse: bool, size: int | None) -> tuple[list[Any], li
 
 def _turned(name: str, by_word: bool) -> str:
     """A name, or each of its words, from the end, grapheme clusters as they are."""
-    from corpuscle.text.characters import clusters
+    from corpuscle.text.scripts import clusters
     from corpuscle.transliterate.preparation import Spelling
 
     normal = Spelling().normal(name)

@@ -24,7 +24,7 @@ from corpuscle.normalise import Normaliser
 from corpuscle.samples import Language, Note, Pair, Sentence, generate
 from corpuscle.text.brackets import format_brackets, parse_brackets
 from corpuscle.text.brat import write_brat
-from corpuscle.text.normalised import Normalised
+from corpuscle.text.columns import Normalised
 
 DOCS = Path(__file__).parent
 PAGE = DOCS / "samples.md"

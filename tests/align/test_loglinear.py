@@ -18,7 +18,7 @@ from corpuscle.errors import InputError, Interrupted, SettingError
 from corpuscle.scale import workers
 from corpuscle.text.alignments import Alignments
 from corpuscle.text.bitext import Bitext
-from corpuscle.text.preprocessing import Preprocessing
+from corpuscle.text.corpus import Preprocessing
 from tests.align.test_models import SAMPLE, TRUTH, bitext_of, error_rate
 from tests.hostile import survives_hostile_edits
 

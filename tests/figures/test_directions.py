@@ -6,7 +6,7 @@ import pytest
 
 from corpuscle.figures import TopicShown, alignment_grid, bar_plot, phrase_lattice, shaded_text, topic_list
 from corpuscle.figures.svg import shorten, text_width
-from corpuscle.text.characters import clusters
+from corpuscle.text.scripts import clusters
 from tests.figures.test_figures import SVG, parsed, texts, tips
 from tests.packs.test_page import SENTENCES, begins_with_a_sign, languages
 

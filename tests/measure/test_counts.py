@@ -1,4 +1,4 @@
-"""Claims about corpuscle.measure.counts: precision, recall, F1, accuracy."""
+"""Claims about corpuscle.measure.bootstrap: precision, recall, F1, accuracy."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from corpuscle import measure
+from corpuscle.measure.bootstrap import share
 
 
 def test_precision_recall_and_f1_from_counts():
@@ -44,7 +45,7 @@ def test_more_right_than_there_is_or_less_than_nothing_is_an_error(correct, tota
 def test_nothing_out_of_nothing_is_zero_wherever_it_stands():
     whole = np.array([0.0, 2.0, 0.0] * 1000)
     np.empty(3000)[:] = 7.0  # memory that a result without a value of its own would show
-    assert measure.counts.share(np.ones(3000) * (whole > 0), whole).tolist() == [0.0, 0.5, 0.0] * 1000
+    assert share(np.ones(3000) * (whole > 0), whole).tolist() == [0.0, 0.5, 0.0] * 1000
 
 
 def test_f1_of_two_systems_is_compared_on_the_same_items():

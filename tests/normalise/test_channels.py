@@ -13,7 +13,7 @@ from corpuscle.normalise.kernels.channel import COUNTS, add_counts, channel_part
 from corpuscle.normalise.lexicon import Lexicon, Reach, shapes_of
 from corpuscle.normalise.tokens import Phonetics, learned_table, letters_of_word
 from corpuscle.random import Random
-from corpuscle.text.normalised import Normalised
+from corpuscle.text.columns import Normalised
 
 pytestmark = pytest.mark.filterwarnings("ignore::corpuscle.errors.CorpuscleWarning")
 

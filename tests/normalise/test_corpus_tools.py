@@ -11,7 +11,7 @@ from corpuscle.errors import InputError
 from corpuscle.normalise import Languages, Noise, error_categories, survey_of
 from corpuscle.normalise.corpus_tools import CATEGORIES, category_of
 from corpuscle.random import Random
-from corpuscle.text.normalised import Normalised, read_normalised
+from corpuscle.text.columns import Normalised, read_normalised
 from tests.schemas import FRACTION, last_line_conforms
 
 SURVEY = {

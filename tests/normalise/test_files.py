@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 import corpuscle
 from corpuscle.normalise import Normaliser, Replacements
-from corpuscle.text.normalised import Normalised
+from corpuscle.text.columns import Normalised
 from tests.hostile import survives_hostile_edits
 from tests.normalise.test_normaliser import clean, corrupted
 

@@ -8,7 +8,7 @@ from corpuscle.errors import CorpuscleWarning, InputError, SettingError
 from corpuscle.measure import normalisation_scores
 from corpuscle.normalise import Normaliser, Replacements
 from corpuscle.random import Random
-from corpuscle.text.normalised import Normalised
+from corpuscle.text.columns import Normalised
 
 SUBJECTS = ["the doctor", "my brother", "our teacher", "every student", "that woman"]
 VERBS = ["is talking about", "was looking at", "has forgotten", "will remember", "keeps watching"]

@@ -15,7 +15,7 @@ from corpuscle.normalise.verbs import (
     train,
     training_messages,
 )
-from corpuscle.text.normalised import Normalised, read_normalised, write_normalised
+from corpuscle.text.columns import Normalised, read_normalised, write_normalised
 from corpuscle.verbs import File, Typed
 from tests.tiny_models import FOLDER
 

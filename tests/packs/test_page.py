@@ -11,9 +11,8 @@ import pytest
 from corpuscle.packs import page
 from corpuscle.packs.systems import dictionary, segmenter, topics
 from corpuscle.packs.systems.transliterator import _difference
-from corpuscle.text.characters import clusters
 from corpuscle.text.html import bdi, fragment, p
-from corpuscle.text.scripts import direction, isolated
+from corpuscle.text.scripts import clusters, direction, isolated
 from corpuscle.text.wording import clip
 
 SENTENCES = {

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from corpuscle.errors import InputError, SettingError
-from corpuscle.text import office
-from corpuscle.text.encodings import checked_encoding, guess_encoding, read_any
-from corpuscle.text.office import read_docx, read_odt
+from corpuscle.text import xml
+from corpuscle.text.formats import checked_encoding, guess_encoding, read_any
 from corpuscle.text.scripts import language_name, script_of
+from corpuscle.text.xml import read_docx, read_odt
 from tests.packs.messy import BOMB, docx, odt, zipped
 
 TEXTS = {
@@ -60,7 +60,7 @@ def test_paragraphs_of_word_processors_are_read_without_what_was_deleted(tmp_pat
 
 
 def test_bombs_and_damaged_archives_are_errors(tmp_path, monkeypatch):
-    monkeypatch.setattr(office, "LARGEST", 1 << 20)
+    monkeypatch.setattr(xml, "MOST_TEXT", 1 << 20)
     for content, reason in (
         (zipped("word/document.xml", "<w:p>" + " " * (1 << 22) + "</w:p>"), "is it what it seems"),
         (zipped("word/document.xml", BOMB), "document type declaration"),

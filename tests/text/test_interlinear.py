@@ -15,10 +15,12 @@ from corpuscle.text.interlinear import (
     completed,
     gloss_table,
     morph_table,
+    read_eaf,
+    read_flextext,
+    read_toolbox,
     role_of_tier,
     write_interlinear,
 )
-from corpuscle.text.interlinear_formats import read_eaf, read_flextext, read_toolbox
 from tests.packs.messy import EAF, FLEXTEXT, TOOLBOX, utterance
 
 CAME = (

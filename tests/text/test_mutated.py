@@ -4,16 +4,15 @@ import pytest
 
 from corpuscle.errors import CorpuscleError
 from corpuscle.text.alignments import read_naacl, read_pharaoh
-from corpuscle.text.binary import binarise, collapse_unaries, expand_unaries, unbinarise
 from corpuscle.text.bitext import read_bitext
 from corpuscle.text.brackets import format_brackets, read_brackets
 from corpuscle.text.brat import read_brat
-from corpuscle.text.columns import read_columns
+from corpuscle.text.columns import read_columns, read_normalised
 from corpuscle.text.conllu import read_conllu
-from corpuscle.text.normalised import read_normalised
 from corpuscle.text.pairs import read_news, read_pairs
 from corpuscle.text.standoff import read_pipe, read_pubtator, read_standoff_json
-from corpuscle.text.vectors import read_vectors
+from corpuscle.text.trees import binarise, collapse_unaries, expand_unaries, unbinarise
+from corpuscle.text.vocab import read_vectors
 from tests.mutation import survives
 from tests.text import (
     test_alignments,

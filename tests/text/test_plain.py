@@ -24,8 +24,9 @@ from corpuscle.text import (
     text_stats,
     write_text,
 )
-from corpuscle.text.characters import SPACE, clusters
+from corpuscle.text.corpus import SPACE
 from corpuscle.text.scan import Scanner
+from corpuscle.text.scripts import clusters
 from tests.mutation import survives
 from tests.text.test_files import Terminal
 

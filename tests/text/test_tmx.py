@@ -7,7 +7,7 @@ import pytest
 from corpuscle.cli.main import main
 from corpuscle.errors import InputError, SettingError
 from corpuscle.text.bitext import read_bitext
-from corpuscle.text.tmx import read_tmx
+from corpuscle.text.xml import read_tmx
 
 UNITS = """<tu><tuv xml:lang="en-GB"><seg>the <hi>green</hi> house<ph>{b}</ph></seg></tuv>
 <tuv xml:lang="fr"><seg>la

@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from corpuscle.errors import InputError, SettingError
-from corpuscle.text.binary import binarise, collapse_unaries, expand_unaries, unbinarise
 from corpuscle.text.brackets import format_brackets, parse_brackets, read_brackets, write_brackets
 from corpuscle.text.corpus import Corpus
+from corpuscle.text.trees import binarise, collapse_unaries, expand_unaries, unbinarise
 
 SAMPLE = """\
 (TOP (S (NP-SBJ-1 (DT lo) (NN melu)) (VP (VB sadi) (NP (-NONE- *T*-1)) (PP=2 (P ta) (NP (NN vo)))) (. .)))

@@ -6,8 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from corpuscle.errors import InputError
-from corpuscle.text.vectors import read_vectors, write_vectors
-from corpuscle.text.vocab import Vocab
+from corpuscle.text.vocab import Vocab, read_vectors, write_vectors
 
 SAMPLE = "3 2\n<unk> 0.5 0.25\nmelu 1.0 -2.5\nv\u00a0o 1e-05 0.1\n"
 

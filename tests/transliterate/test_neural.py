@@ -15,7 +15,7 @@ from corpuscle.cli.main import main
 from corpuscle.errors import CorpuscleWarning, InputError, Interrupted, SettingError
 from corpuscle.neural import Decoder
 from corpuscle.neural.base import Networks
-from corpuscle.text.characters import SPACE
+from corpuscle.text.corpus import SPACE
 from corpuscle.text.pairs import Pair
 from corpuscle.text.vocab import Vocab
 from corpuscle.transliterate import CombinedTransliterator, NeuralTransliterator, PhraseTransliterator, Synthetic

@@ -14,8 +14,7 @@ from corpuscle.random import Random
 from corpuscle.scale import workers
 from corpuscle.text.alignments import Alignments
 from corpuscle.text.bitext import Bitext
-from corpuscle.text.characters import SPACE
-from corpuscle.text.corpus import Corpus
+from corpuscle.text.corpus import SPACE, Corpus
 from corpuscle.text.pairs import Pair
 from corpuscle.transliterate import (
     Candidate,

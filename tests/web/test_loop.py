@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from corpuscle.errors import SettingError
 from corpuscle.measure import agreement, expected_saving
 from corpuscle.text import read_conllu, read_standoff_json
-from corpuscle.text.normalised import read_normalised
+from corpuscle.text.columns import read_normalised
 from corpuscle.web.annotation_formats import LAYERS
 from corpuscle.web.annotations import FILE, Annotations
 from corpuscle.web.intake import place_of

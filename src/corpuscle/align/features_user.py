@@ -19,8 +19,8 @@ import numpy as np
 
 from corpuscle.errors import InputError, SettingError
 from corpuscle.model import Array, vocab_arrays
+from corpuscle.text.corpus import Preprocessing
 from corpuscle.text.files import AnyPath
-from corpuscle.text.preprocessing import Preprocessing
 from corpuscle.text.tables import read_table
 from corpuscle.text.vocab import FIRST, START, UNKNOWN, Vocab
 

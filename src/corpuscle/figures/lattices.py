@@ -12,8 +12,7 @@ from collections.abc import Sequence
 from itertools import accumulate, chain, pairwise
 
 from corpuscle.figures.svg import Sheet, shorten, text_width
-from corpuscle.text.characters import clusters
-from corpuscle.text.scripts import direction, isolated
+from corpuscle.text.scripts import clusters, direction, isolated
 
 _LEFT, _ROW, _TOP = 14.0, 34.0, 74.0
 _LETTER, _NARROWEST = 15.0, 30.0

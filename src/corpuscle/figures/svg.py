@@ -15,10 +15,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from corpuscle.errors import require
-from corpuscle.text.characters import clusters
 from corpuscle.text.files import AnyPath, write_atomically
 from corpuscle.text.html import escape
-from corpuscle.text.scripts import based, direction
+from corpuscle.text.scripts import based, clusters, direction
 
 _LIGHT = ("#2563c9", "#c2500a", "#0f7a66", "#9a3391", "#856404", "#56606b")
 _DARK = ("#74aeff", "#ff9f60", "#4fcfb0", "#e391dc", "#dfc05a", "#adb6c0")

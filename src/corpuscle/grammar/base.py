@@ -33,10 +33,9 @@ from corpuscle.model import TRAINING_ITEMS, Container, Kind, Model
 from corpuscle.random import purpose_id, stream
 from corpuscle.scale import chunks_of
 from corpuscle.settings import learned
-from corpuscle.text.binary import chain_of, original_label
 from corpuscle.text.corpus import Corpus
 from corpuscle.text.overlap import item_hashes
-from corpuscle.text.trees import Trees
+from corpuscle.text.trees import Trees, chain_of, original_label
 
 _WORK = 20_000
 """Chunks of sentences have about so many cells times words."""

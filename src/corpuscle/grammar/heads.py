@@ -17,11 +17,10 @@ import numpy as np
 
 from corpuscle.errors import InputError
 from corpuscle.grammar.preparation import Symbols, TreeNodes
-from corpuscle.text.binary import chain_of, original_label
 from corpuscle.text.files import AnyPath, decode, open_bytes
 from corpuscle.text.layers import Layer
 from corpuscle.text.treebank import Treebank
-from corpuscle.text.trees import Trees
+from corpuscle.text.trees import Trees, chain_of, original_label
 
 
 class HeadRule(NamedTuple):

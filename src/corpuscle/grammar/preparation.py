@@ -2,7 +2,7 @@
 
 What is not learned is taken out: traces and what they leave empty, function tags, an outermost node that says nothing,
 a node over a node with the same label. A chain of nodes becomes one (``NP+NNP``), which makes every node a pair or a
-tag; wider ones are factored (``text.binary``). A label that is a phrase and a tag gets ``^t`` where it is a tag.
+tag; wider ones are factored (``text.trees``). A label that is a phrase and a tag gets ``^t`` where it is a tag.
 """
 
 from __future__ import annotations
@@ -14,11 +14,10 @@ from typing import NamedTuple
 import numpy as np
 
 from corpuscle.errors import warn
-from corpuscle.text.binary import binarise, chain_of, collapse_unaries, expand_unaries, original_label, unbinarise
 from corpuscle.text.corpus import Corpus, starts_of
 from corpuscle.text.layers import Layer
 from corpuscle.text.treebank import Treebank
-from corpuscle.text.trees import Trees
+from corpuscle.text.trees import Trees, binarise, chain_of, collapse_unaries, expand_unaries, original_label, unbinarise
 
 _TAG = "^t"
 

@@ -89,7 +89,7 @@ def read_trees(value: Any, model: Any, declared: Input) -> Trees:
 def _found(value: Any, wanted: int) -> Trees:
     """Trees that a parser has written; where there are fewer than wanted, one a line, and a blank line is none."""
     from corpuscle.text import read_brackets
-    from corpuscle.text.reading import trees
+    from corpuscle.text.inputs import trees
 
     if not isinstance(value, str | PathLike):
         return trees(value, None)
@@ -152,7 +152,7 @@ def read_words(value: Any, model: Any, declared: Input, *, tags: str = "predict"
 def _words_of(value: Any, wanted: bool) -> Words:
     from corpuscle.text import Treebank, Trees, read_brackets, read_conllu
     from corpuscle.text.conllu import is_treebank
-    from corpuscle.text.reading import corpus
+    from corpuscle.text.inputs import corpus
 
     if isinstance(value, str | PathLike) and value != "-":
         if is_treebank(value):
@@ -230,7 +230,7 @@ def read_tagged(value: Any, model: Any, declared: Input) -> tuple[Treebank, Tree
     from corpuscle.grammar import bank_of_trees
     from corpuscle.text import Treebank, Trees, read_brackets, read_conllu
     from corpuscle.text.conllu import is_treebank
-    from corpuscle.text.reading import corpus as read_corpus
+    from corpuscle.text.inputs import corpus as read_corpus
 
     if isinstance(value, Trees):
         return bank_of_trees(value), value
@@ -387,7 +387,7 @@ def read_text(value: Any, model: Any, declared: Any) -> Corpus:
     """A text as a common grammar reads it, or the words of a CoNLL-U file."""
     from corpuscle.text import Corpus, read_conllu
     from corpuscle.text.conllu import is_treebank
-    from corpuscle.text.reading import corpus
+    from corpuscle.text.inputs import corpus
 
     if isinstance(value, str | PathLike) and is_treebank(value):
         return Corpus.from_sentences(read_conllu(value).corpus)

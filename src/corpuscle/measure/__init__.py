@@ -9,13 +9,16 @@ from typing import TYPE_CHECKING
 from corpuscle.lazy import contents
 
 if TYPE_CHECKING:
-    from corpuscle.measure.analyses import analyses, analyses_by_element, analyses_by_probability, ranks_of
     from corpuscle.measure.bootstrap import (
+        accuracy,
         approximate_randomisation,
         bootstrap,
         bootstrap_ratio,
+        calibration_error,
         compare,
+        compare_f1,
         paired_bootstrap,
+        precision_recall,
     )
     from corpuscle.measure.brackets import (
         bracket_counts,
@@ -26,9 +29,17 @@ if TYPE_CHECKING:
     )
     from corpuscle.measure.clusterings import compare_clusterings, pair_agreement
     from corpuscle.measure.correlation import agreement, compare_spearman, human_ceiling, rank_correlation, spearman
-    from corpuscle.measure.counts import accuracy, calibration_error, compare_f1, precision_recall
     from corpuscle.measure.dependencies import attachment, attachment_by, compare_attachment, oracle, punctuation
-    from corpuscle.measure.likelihood import compare_perplexity, letter_perplexity, perplexity, token_likelihood
+    from corpuscle.measure.likelihood import (
+        compare_perplexity,
+        expected_saving,
+        least_sure,
+        letter_perplexity,
+        perplexity,
+        token_likelihood,
+        unsure_item,
+        unsure_words,
+    )
     from corpuscle.measure.links import alignment_error, compare_alignments, singleton_fertility
     from corpuscle.measure.mentions import compare_mentions, mention_counts, mention_scores, mention_scores_by_type
     from corpuscle.measure.names import accuracy_at, news_measures, news_statistics
@@ -41,8 +52,15 @@ if TYPE_CHECKING:
         segmentation_counts,
         segmentation_scores,
     )
-    from corpuscle.measure.tags import compare_tagging, tagging, tagging_by_tag
+    from corpuscle.measure.tags import (
+        analyses,
+        analyses_by_element,
+        analyses_by_probability,
+        compare_tagging,
+        ranks_of,
+        tagging,
+        tagging_by_tag,
+    )
     from corpuscle.measure.translations import bleu, bleu_rows, compare_bleu
-    from corpuscle.measure.uncertainty import expected_saving, least_sure, unsure_item, unsure_words
 
 __all__, __getattr__, __dir__ = contents(__name__, __file__)

@@ -18,8 +18,7 @@ import unicodedata
 
 import numpy as np
 
-from corpuscle.measure.bootstrap import bootstrap_all, compare
-from corpuscle.measure.counts import share
+from corpuscle.measure.bootstrap import bootstrap_all, compare, share
 from corpuscle.measure.result import Comparison, Result, Shown, resampled, signature
 from corpuscle.text.treebank import Treebank
 

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from corpuscle.measure.bootstrap import bootstrap_all, compare
-from corpuscle.measure.counts import share
+from corpuscle.measure.bootstrap import bootstrap_all, compare, share
 from corpuscle.measure.result import Comparison, Result, Shown, resampled, signature
 from corpuscle.text.alignments import Alignments
 from corpuscle.text.corpus import Corpus

@@ -22,8 +22,8 @@ import numpy as np
 from corpuscle.measure.bootstrap import bootstrap_ratio
 from corpuscle.measure.overlaps import Candidates, f_statistics
 from corpuscle.measure.result import Result, Shown, resampled, signature, with_interval
-from corpuscle.text.characters import letters_of
 from corpuscle.text.corpus import starts_of
+from corpuscle.text.scripts import letters_of
 from corpuscle.text.wording import number
 
 FIGURES = (

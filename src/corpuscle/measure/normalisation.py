@@ -17,12 +17,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from corpuscle.compiled import frozen
-from corpuscle.measure.bootstrap import bootstrap_all
-from corpuscle.measure.counts import share
+from corpuscle.measure.bootstrap import bootstrap_all, share
 from corpuscle.measure.overlaps import edit_distance
 from corpuscle.measure.result import Result, Shown, resampled, signature
 from corpuscle.measure.translations import bleu
-from corpuscle.text.normalised import Normalised
+from corpuscle.text.columns import Normalised
 
 _SHOWN = (
     Shown("f1", "F1"), Shown("precision", "precision"), Shown("recall", "recall"),

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from corpuscle.measure.counts import compare_f1, precision_recall, share
+from corpuscle.measure.bootstrap import compare_f1, precision_recall, share
 from corpuscle.measure.result import Comparison, Result, Shown, resampled, signature
 from corpuscle.text.corpus import Corpus, starts_of
 from corpuscle.text.vocab import FIRST, MARKUP, UNKNOWN

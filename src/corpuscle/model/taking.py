@@ -1,7 +1,7 @@
 """Verbs that take what people have: a path, a list of strings, a list of lists of words, or what a reader made of it.
 
 A method of a model says by its annotation what it works on (``corpus: Corpus``, ``bitext: Bitext``). When it is called
-with something else, that is read first, as the model reads its texts, see ``corpuscle.text.reading``. Nothing is
+with something else, that is read first, as the model reads its texts, see ``corpuscle.text.inputs``. Nothing is
 imported before a verb gets something that is not what it works on.
 """
 
@@ -15,15 +15,15 @@ from typing import Any
 from corpuscle.catalogue import find
 
 _READERS = {
-    "Corpus": "corpuscle.text.reading:corpus",
-    "Corpus | Forest": "corpuscle.text.reading:corpus",
-    "Bitext": "corpuscle.text.reading:bitext",
-    "Treebank": "corpuscle.text.reading:treebank",
-    "Trees": "corpuscle.text.reading:trees",
-    "Messages": "corpuscle.text.reading:messages",
-    "Sequence[Pair]": "corpuscle.text.reading:pairs",
+    "Corpus": "corpuscle.text.inputs:corpus",
+    "Corpus | Forest": "corpuscle.text.inputs:corpus",
+    "Bitext": "corpuscle.text.inputs:bitext",
+    "Treebank": "corpuscle.text.inputs:treebank",
+    "Trees": "corpuscle.text.inputs:trees",
+    "Messages": "corpuscle.text.inputs:messages",
+    "Sequence[Pair]": "corpuscle.text.inputs:pairs",
     "Documents": "corpuscle.entities.documents:given",
-    "names": "corpuscle.text.reading:names",
+    "names": "corpuscle.text.inputs:names",
 }
 """What a parameter is said to be -> what makes that of anything: called with the value and the model."""
 _OURS = frozenset({"Corpus", "Corpus | Forest", "Bitext", "Treebank", "Trees", "Documents"})

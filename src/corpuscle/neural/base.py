@@ -24,7 +24,7 @@ from corpuscle.neural.output import Shortlist
 from corpuscle.neural.settings import Architecture, NetworkSettings
 from corpuscle.neural.weights import Weights, shapes
 from corpuscle.settings import Seeded, learned
-from corpuscle.text.characters import SPACE
+from corpuscle.text.corpus import SPACE
 from corpuscle.text.vocab import END, FIRST, START, Vocab
 
 SAMPLE, TOLERANCE = 200, 0.005

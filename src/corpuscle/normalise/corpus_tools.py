@@ -40,7 +40,7 @@ from corpuscle.compiled import frozen
 from corpuscle.measure.overlaps import edit_distance
 from corpuscle.normalise.tokens import change_of, is_examined
 from corpuscle.random import Random
-from corpuscle.text.normalised import Normalised
+from corpuscle.text.columns import Normalised
 from corpuscle.text.origin import error_about
 
 CATEGORIES = ("letter", "number", "letter and number", "slang", "other")

@@ -20,7 +20,7 @@ from corpuscle.normalise.channels import default_channel
 from corpuscle.normalise.kernels.channel import SIMILARITIES, Channel, compare_words, sound_distances
 from corpuscle.normalise.kernels.deletions import Postings, Spelled, build_index, near_words
 from corpuscle.normalise.tokens import Phonetics, letters_of_word
-from corpuscle.text.characters import letters_of
+from corpuscle.text.scripts import letters_of
 from corpuscle.text.vocab import FIRST, Vocab
 
 LEXICON = {

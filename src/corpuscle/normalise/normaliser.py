@@ -47,8 +47,8 @@ from corpuscle.normalise.tokens import Phonetics, change_of, is_examined, learne
 from corpuscle.normalise.weight_training import best_threshold, fitted_weights
 from corpuscle.scale import chunks_of
 from corpuscle.settings import learned
+from corpuscle.text.columns import Normalised
 from corpuscle.text.corpus import Corpus
-from corpuscle.text.normalised import Normalised
 from corpuscle.text.origin import Listed, error_about
 from corpuscle.text.overlap import item_hashes
 from corpuscle.text.treebank import Treebank

@@ -21,9 +21,8 @@ import numpy as np
 
 from corpuscle.compiled import frozen
 from corpuscle.errors import InputError
-from corpuscle.text.characters import letters_of
 from corpuscle.text.files import AnyPath
-from corpuscle.text.scripts import type_of
+from corpuscle.text.scripts import letters_of, type_of
 from corpuscle.text.sentences import character_classes
 from corpuscle.text.tables import read_table
 

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from corpuscle.normalise import Normaliser
     from corpuscle.normalise.replacements import Replacements
     from corpuscle.text import Treebank
-    from corpuscle.text.normalised import Normalised
+    from corpuscle.text.columns import Normalised
     from corpuscle.text.origin import Listed
 
 _GOLD = (".norm", ".tsv", ".jsonl")
@@ -65,8 +65,8 @@ def _paths(value: Any) -> tuple[str, ...]:
 
 def training_messages(value: Any, model: Any, declared: Input, *, raw: bool = False) -> TrainingMessages:
     """Messages of files, annotated by the names of these or plain; or messages as they are in Python."""
-    from corpuscle.text.normalised import Normalised, read_normalised
-    from corpuscle.text.reading import messages, read_messages
+    from corpuscle.text.columns import Normalised, read_normalised
+    from corpuscle.text.inputs import messages, read_messages
 
     if isinstance(value, Normalised):
         return TrainingMessages([], value)
@@ -86,7 +86,7 @@ def message_blocks(value: Any, model: Any, declared: Input, *, raw: bool = False
     """The messages of a text, some at a time, as they come in: what is piped in is answered before its end."""
     from corpuscle.text import inputs
     from corpuscle.text.files import decode, expand, open_stream
-    from corpuscle.text.reading import split_messages
+    from corpuscle.text.inputs import split_messages
 
     if isinstance(value, Typed) or not (paths := _paths(value)):
         yield inputs.messages(value, model, declared, raw=raw)
@@ -106,7 +106,7 @@ def message_blocks(value: Any, model: Any, declared: Input, *, raw: bool = False
 
 def texts_by_name(value: Any, model: Any, declared: Input, **_: Any) -> list[tuple[str, Listed[str]]]:
     """The lines of texts with the names of their files, without folder and ending; or of a mapping."""
-    from corpuscle.text.reading import names
+    from corpuscle.text.inputs import names
 
     if isinstance(value, Mapping):
         return list(value.items())
@@ -115,8 +115,8 @@ def texts_by_name(value: Any, model: Any, declared: Input, **_: Any) -> list[tup
 
 def write_messages(messages: Normalised, path: str) -> None:
     """Write annotated messages in one of their formats if the name of the file says so; else as typed, one a line."""
+    from corpuscle.text.columns import write_normalised
     from corpuscle.text.files import write_atomically
-    from corpuscle.text.normalised import write_normalised
 
     if path.endswith(_GOLD):
         write_normalised(messages, path)
@@ -131,7 +131,7 @@ def _own(reader: str, **facts: Any) -> Any:
 
 
 def _gold(help: str = "", **facts: Any) -> Any:
-    return read_by("corpuscle.text.normalised:read_normalised", help, **facts)
+    return read_by("corpuscle.text.columns:read_normalised", help, **facts)
 
 
 # ---- verbs
@@ -248,8 +248,8 @@ def survey(
 
     from corpuscle.normalise.corpus_tools import error_categories, survey_of
     from corpuscle.normalise.tokens import is_examined
-    from corpuscle.text.normalised import read_normalised
-    from corpuscle.text.reading import read_messages
+    from corpuscle.text.columns import read_normalised
+    from corpuscle.text.inputs import read_messages
 
     texts = _paths(texts) or texts
     gold = {path: read_normalised(path) for path in texts if suffix_of(path) in _GOLD}

@@ -25,8 +25,8 @@ from corpuscle.normalise.candidates import CHANGE, CONTEXT, DEFAULTS, FEATURES, 
 from corpuscle.normalise.contexts import Messages, context_scores, places_of
 from corpuscle.normalise.decoding import support_of
 from corpuscle.random import folds
+from corpuscle.text.columns import Normalised
 from corpuscle.text.corpus import starts_of
-from corpuscle.text.normalised import Normalised
 
 if TYPE_CHECKING:
     from corpuscle.normalise.normaliser import Normaliser

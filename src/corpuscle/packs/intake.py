@@ -17,8 +17,8 @@ from pathlib import Path, PurePosixPath
 from corpuscle.errors import InputError
 from corpuscle.packs.kit import Kit, Recognised, kit_of, read_description, recognise
 from corpuscle.packs.preparation import TAKERS, FileRow, Preparation, Problem, as_it_is, take_pair
-from corpuscle.text.encodings import checked_encoding, read_any
 from corpuscle.text.files import AnyPath
+from corpuscle.text.formats import checked_encoding, read_any
 from corpuscle.text.interlinear import gloss_table
 from corpuscle.text.scripts import language_name, script_of
 from corpuscle.text.tables import write_table

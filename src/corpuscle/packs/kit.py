@@ -180,7 +180,7 @@ def read_description(folder: Path) -> Described:
     if plain.get("prepare", "auto") not in ("auto", "no", "space", "sentence"):
         raise InputError(path, None, "prepare is auto, no, space or sentence")
     if "encoding" in plain:
-        from corpuscle.text.encodings import checked_encoding
+        from corpuscle.text.formats import checked_encoding
 
         checked_encoding(plain["encoding"])
     names = {"language": languages.get("text", ""), **{k: languages.get(k, "") for k in ("source", "target")}}

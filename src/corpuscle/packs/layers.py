@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from corpuscle.text.corpus import Corpus
+from corpuscle.text.corpus import Corpus, Preprocessing
 from corpuscle.text.html import bdi, div, element, p, small, table
-from corpuscle.text.preprocessing import Preprocessing
 from corpuscle.text.running import prepare
 from corpuscle.text.treebank import Treebank
 from corpuscle.text.vocab import FIRST, UNKNOWN

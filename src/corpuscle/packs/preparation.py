@@ -16,15 +16,13 @@ from pathlib import Path, PurePosixPath
 import numpy as np
 
 from corpuscle.packs.kit import Described, Recognised
-from corpuscle.text.encodings import Decoded, read_any
 from corpuscle.text.files import AnyPath, write_atomically
-from corpuscle.text.formats import format_of
-from corpuscle.text.interlinear import Interlinear, Phrase, TierFound
-from corpuscle.text.interlinear_formats import is_toolbox, read_eaf, read_flextext, read_toolbox
+from corpuscle.text.formats import Decoded, format_of, read_any
+from corpuscle.text.interlinear import Interlinear, Phrase, TierFound, is_toolbox, read_eaf, read_flextext, read_toolbox
 from corpuscle.text.running import prepare
 from corpuscle.text.scripts import LANGUAGES, script_of
-from corpuscle.text.tmx import read_tmx
 from corpuscle.text.wording import counted
+from corpuscle.text.xml import read_tmx
 
 ATTACHED = 0.5
 """Text with at least this share of its punctuation attached to words is running text."""

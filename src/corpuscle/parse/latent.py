@@ -43,7 +43,7 @@ from corpuscle.parse.kernels.latent import (
 from corpuscle.parse.settings import RerankSettings
 from corpuscle.parse.states import polished, recovered
 from corpuscle.scale import chunks_of, each
-from corpuscle.text.preprocessing import Preprocessing
+from corpuscle.text.corpus import Preprocessing
 from corpuscle.text.treebank import Treebank
 from corpuscle.text.vocab import END, FIRST, UNKNOWN, Vocab
 from corpuscle.words import OsccaVectors, SvdVectors, TsccaVectors, WordVectors

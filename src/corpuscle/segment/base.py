@@ -60,9 +60,8 @@ from corpuscle.segment.prediction import Prediction
 from corpuscle.segment.settings import NestedSettings, SegmentSettings
 from corpuscle.segment.training_text import Given, letter_masks, prepare
 from corpuscle.settings import Seeded, learned
-from corpuscle.text.corpus import Corpus
+from corpuscle.text.corpus import Corpus, Preprocessing
 from corpuscle.text.overlap import item_hashes, overlap
-from corpuscle.text.preprocessing import Preprocessing
 from corpuscle.text.scripts import TYPES, WORD_TYPES
 from corpuscle.text.settings import TextSettings
 from corpuscle.text.vocab import END, FIRST, MARKUP, UNKNOWN, Vocab

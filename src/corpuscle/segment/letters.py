@@ -12,8 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from corpuscle.errors import UnfitData, warn
-from corpuscle.text.characters import SPACE, spell_out
-from corpuscle.text.corpus import Corpus
+from corpuscle.text.corpus import SPACE, Corpus, spell_out
 from corpuscle.text.origin import error_about
 from corpuscle.text.scan import Scanner
 from corpuscle.text.scripts import TYPES, WORD_TYPES, character_masks

@@ -32,25 +32,20 @@ if TYPE_CHECKING:
         write_naacl,
         write_pharaoh,
     )
-    from corpuscle.text.binary import binarise, collapse_unaries, expand_unaries, unbinarise
     from corpuscle.text.bitext import Bitext, read_bitext, write_bitext
     from corpuscle.text.brackets import format_brackets, parse_brackets, read_brackets, write_brackets
     from corpuscle.text.brat import read_brat, write_brat
-    from corpuscle.text.columns import Columns, read_columns, write_columns
-    from corpuscle.text.conllu import read_conllu, write_conllu
-    from corpuscle.text.corpus import Corpus, text_stats
-    from corpuscle.text.interlinear import Interlinear, write_interlinear
-    from corpuscle.text.interlinear_formats import read_eaf, read_flextext, read_toolbox
-    from corpuscle.text.judgements import (
-        Judgement,
-        Phrase,
-        Term,
-        Triple,
-        parse_phrase,
-        phrase_of,
-        read_judgements,
-        read_triples,
+    from corpuscle.text.columns import (
+        Columns,
+        Normalised,
+        read_columns,
+        read_normalised,
+        write_columns,
+        write_normalised,
     )
+    from corpuscle.text.conllu import read_conllu, write_conllu
+    from corpuscle.text.corpus import Corpus, Preprocessing, text_stats
+    from corpuscle.text.interlinear import Interlinear, read_eaf, read_flextext, read_toolbox, write_interlinear
     from corpuscle.text.layers import Layer
     from corpuscle.text.mention_tags import (
         TokenMention,
@@ -60,10 +55,23 @@ if TYPE_CHECKING:
         tags_of_mentions,
         tags_of_spans,
     )
-    from corpuscle.text.normalised import Normalised, read_normalised, write_normalised
-    from corpuscle.text.pairs import Pair, ScoredPair, read_news, read_pairs, read_scored_pairs, write_pairs
+    from corpuscle.text.pairs import (
+        Judgement,
+        Pair,
+        Phrase,
+        ScoredPair,
+        Term,
+        Triple,
+        parse_phrase,
+        phrase_of,
+        read_judgements,
+        read_news,
+        read_pairs,
+        read_scored_pairs,
+        read_triples,
+        write_pairs,
+    )
     from corpuscle.text.plain import iter_text, read_strings, read_text, warm, write_text
-    from corpuscle.text.preprocessing import Preprocessing
     from corpuscle.text.running import Prepared, prepare, restore
     from corpuscle.text.standoff import (
         Attribute,
@@ -78,11 +86,9 @@ if TYPE_CHECKING:
         write_standoff_json,
     )
     from corpuscle.text.tables import read_table, write_table
-    from corpuscle.text.tmx import read_tmx
     from corpuscle.text.treebank import Treebank
-    from corpuscle.text.trees import Trees
-    from corpuscle.text.vectors import read_vectors, write_vectors
-    from corpuscle.text.vocab import END, FIRST, START, UNKNOWN, Vocab
-    from corpuscle.text.xml import read_xml
+    from corpuscle.text.trees import Trees, binarise, collapse_unaries, expand_unaries, unbinarise
+    from corpuscle.text.vocab import END, FIRST, START, UNKNOWN, Vocab, read_vectors, write_vectors
+    from corpuscle.text.xml import read_tmx, read_xml
 
 __all__, __getattr__, __dir__ = contents(__name__, __file__)

@@ -18,11 +18,10 @@ from typing import Any
 import numpy as np
 
 from corpuscle.errors import InputError, SettingError, expect
-from corpuscle.text.corpus import Corpus
+from corpuscle.text.corpus import Corpus, Preprocessing
 from corpuscle.text.files import AnyPath, decode, open_bytes, suffix_of, write_atomically
 from corpuscle.text.origin import Origin, Sourced
 from corpuscle.text.plain import read_strings, read_text, write_text
-from corpuscle.text.preprocessing import Preprocessing
 from corpuscle.text.vocab import Vocab
 
 BARS, TAB = "|||", "\t"
@@ -112,7 +111,7 @@ def read_bitext(
         return Bitext(left, right)
     memory = suffix_of(source).lower() == ".tmx"
     if memory:
-        from corpuscle.text.tmx import read_tmx
+        from corpuscle.text.xml import read_tmx
 
         sides = read_tmx(source)
     else:

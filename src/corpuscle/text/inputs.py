@@ -1,24 +1,37 @@
-"""Readers of the inputs of verbs: what a command line, a form or a Python program hands over, as what a verb works on.
+"""Readers: what people have, as what a verb works on: paths, strings, lists and typed text become corpora, bitexts,
+treebanks, trees, messages, names and pairs.
 
-Each takes the value (a path, ``Typed`` text, lists, or the thing itself), the model that it is for, which says how its
-texts are read, and the ``Input`` that was declared; some take settings of the reading. Whether a text may be empty is
-decided here, where its name is known.
+There is one reader for each type of data; methods of models, commands, forms and Python programs use the same. It takes
+the value (a path, ``Typed`` text, lists, or the thing itself), the model that it is for, which says how its texts are
+read (``model.read`` for files, ``model.reading`` for strings, where it has them), and, from a verb, the ``Input`` that
+was declared, with settings of the reading: ``raw`` is running text. What is read knows the files it came from, see
+``Origin``; what is none of the forms that a reader takes is an error that says how to make one. Whether a text may be
+empty is decided here, where its name is known.
 """
 
 from __future__ import annotations
 
-from os import PathLike
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from itertools import pairwise
+from os import PathLike, fspath
 from typing import Any
 
 from corpuscle.catalogue import find, home_of
 from corpuscle.errors import InputError, SettingError
-from corpuscle.text import reading
 from corpuscle.text.bitext import Bitext, read_bitext
-from corpuscle.text.conllu import read_conllu
-from corpuscle.text.files import read_lines, read_raw
-from corpuscle.text.plain import read_strings
+from corpuscle.text.brackets import parse_brackets, read_brackets
+from corpuscle.text.conllu import is_treebank, read_conllu
+from corpuscle.text.corpus import Corpus
+from corpuscle.text.files import STDIO, AnyPath, expand, read_lines, read_raw
+from corpuscle.text.formats import format_of
+from corpuscle.text.origin import Listed, Origin
+from corpuscle.text.pairs import Pair, checked_pairs, read_news, read_pairs
+from corpuscle.text.plain import read_strings, read_text
 from corpuscle.text.running import prepare
+from corpuscle.text.sentences import split_words
 from corpuscle.text.treebank import Treebank
+from corpuscle.text.trees import Trees
 from corpuscle.verbs import File, Input, Typed
 
 
@@ -31,7 +44,11 @@ def _is_file(value: Any) -> bool:
     return isinstance(value, File) or (isinstance(value, tuple) and bool(value) and isinstance(value[0], File))
 
 
-def _lines(typed: Typed, raw: bool) -> list[str]:
+def _are_strings(value: Any) -> bool:
+    return isinstance(value, list | tuple) and bool(value) and all(isinstance(item, str) for item in value)
+
+
+def _lines(typed: Typed, raw: bool = False) -> list[str]:
     """The sentences of text that was typed; the last line feed ends the last line."""
     if raw:
         return [" ".join(sentence) for sentence in prepare(typed.text)]
@@ -46,28 +63,70 @@ def check_filled(declared: Input, corpus: Any, value: Any) -> None:
         raise InputError(str(first) if _is_path(first) else None, None, declared.empty)
 
 
+def corpus(value: Any, model: Any) -> Any:
+    """A text, or what the model reads from a file (the words of trees, say)."""
+    if _is_path(value) and hasattr(model, "read"):
+        return model.read(value)
+    return Corpus.checked(value, **getattr(model, "reading", {}))
+
+
 def text(value: Any, model: Any, declared: Input, *, raw: bool = False, **known: Any) -> Any:
     """A text as the model reads it; ``known``: what else is known about its files, such as ``documents``."""
     settings = getattr(model, "reading", {}) | known
     if isinstance(value, Typed):
-        corpus = read_strings(_lines(value, raw), **settings)
+        found = read_strings(_lines(value, raw), **settings)
     elif _is_file(value) or (_is_path(value) and (raw or known)):
-        corpus = reading.read_sentences(value if isinstance(value, tuple) else (value,), raw, **settings)
+        found = read_sentences(value if isinstance(value, tuple) else (value,), raw, **settings)
     else:
-        corpus = reading.corpus(value, model)
-    check_filled(declared, corpus, value)
-    return corpus
+        found = corpus(value, model)
+    check_filled(declared, found, value)
+    return found
 
 
-def treebank(value: Any, model: Any, declared: Input, *, raw: bool = False) -> Treebank:
-    """A treebank; also a text without annotation, where the declaration has ``raw``."""
+def read_sentences(paths: Sequence[AnyPath], raw: bool = False, **settings: Any) -> Corpus:
+    """Texts with a sentence on each line, or (``raw``) running text, split into sentences and tokens first;
+    ``settings``: as for ``read_text``."""
+    if not raw:
+        return read_text(*paths, **settings)
+    sentences = [" ".join(sentence) for path in paths for sentence in prepare(_running(path))]
+    return replace(read_strings(sentences, **settings), origin=Origin(tuple(map(str, paths))))
+
+
+def _running(path: AnyPath) -> str:
+    """The running text of a file."""
+    form = format_of(path)
+    return read_raw(path) if form is None else "\n".join(form.lines(path))
+
+
+def read_bank(path: AnyPath, raw: bool = False) -> Treebank:
+    """A CoNLL-U file (``.conllu``, or stdin); or a text with a sentence of words on each line, or (``raw``) running
+    text, split into sentences and tokens first, as a treebank without annotation."""
+    if is_treebank(path) or (path == STDIO and not raw):
+        if raw:
+            raise SettingError("--raw means nothing for a CoNLL-U file, which has its words already")
+        return read_conllu(path)
+    if not raw:
+        text = read_text(path)
+        return Treebank.from_sentences(text.select(text.lengths > 0))
+    prepared = prepare(_running(path))
+    spaces = ["_" if gap else "SpaceAfter=No" for gap in prepared.gaps()[1:]]
+    misc = [spaces[first:last] for first, last in pairwise(prepared.sentence_starts.tolist())]
+    return Treebank.from_sentences(prepared, misc=misc, origin=Origin.of(path))
+
+
+def treebank(value: Any, model: Any, declared: Input | None = None, *, raw: bool = False) -> Treebank:
+    """A treebank; from a text without annotation, too, unless its declaration has no ``raw``."""
     if isinstance(value, Typed):
         bank = Treebank.from_sentences([words for words in map(str.split, _lines(value, raw)) if words])
     elif _is_path(value):
-        bank = reading.read_bank(value, raw) if "raw" in declared.options else read_conllu(value)
+        annotated_only = declared is not None and "raw" not in declared.options
+        bank = read_conllu(value) if annotated_only else read_bank(value, raw)
     else:
-        bank = reading.treebank(value, model)
-    check_filled(declared, bank.corpus, value)
+        if _are_strings(value):
+            value = [words for words in map(str.split, value) if words]
+        bank = Treebank.checked(value)
+    if declared is not None:
+        check_filled(declared, bank.corpus, value)
     return bank
 
 
@@ -82,42 +141,77 @@ def annotated(value: Any, model: Any, declared: Input, *, raw: bool, tagger: Any
     return bank
 
 
-def _read_by(reader: Any) -> Any:
-    """The reader of the inputs of a kind, for which typed text is a list of lines."""
-
-    def read(value: Any, model: Any, declared: Input) -> Any:
-        return reader(_lines(value, False) if isinstance(value, Typed) else value, model)
-
-    return read
-
-
-def bitext(value: Any, model: Any, declared: Input, *, target: Any = None) -> Bitext:
-    """Sentence pairs; ``target``: their other side, where the value is the source alone."""
+def bitext(value: Any, model: Any, declared: Input | None = None, *, target: Any = None) -> Bitext:
+    """Sentence pairs: two sides, a file of ``source ||| target``, or a list of pairs of strings; ``target``: their
+    other side, where the value is the source alone."""
     if target is None and isinstance(value, Typed):
         target = Typed("")
     sides = value if target is None else (value, target)
-    if not isinstance(sides, tuple) or len(sides) != 2:
-        return reading.bitext(sides, model)
-    if all(isinstance(side, Typed) for side in sides):
-        source, other = (_lines(side, False) for side in sides)
-        if len(source) != len(other):
-            raise SettingError(f"source has {len(source)} lines, target {len(other)}: they must be as many")
-        return Bitext(*(read_strings(side, **getattr(model, "reading", {})) for side in (source, other)))
-    if all(map(_is_path, sides)):
-        return read_bitext(*sides, **getattr(model, "reading", {}))
-    return reading.bitext(sides, model)
+    if declared is not None and isinstance(sides, tuple) and len(sides) == 2:
+        settings = getattr(model, "reading", {})
+        if all(isinstance(side, Typed) for side in sides):
+            source, other = map(_lines, sides)
+            if len(source) != len(other):
+                raise SettingError(f"source has {len(source)} lines, target {len(other)}: they must be as many")
+            return Bitext(read_strings(source, **settings), read_strings(other, **settings))
+        if all(map(_is_path, sides)):
+            return read_bitext(*sides, **settings)
+    return Bitext.checked(sides, getattr(model, "preprocessing", None))
 
 
-trees, pairs, names = map(_read_by, (reading.trees, reading.pairs, reading.names))
-
-
-def messages(value: Any, model: Any, declared: Input, *, raw: bool = False) -> Any:
-    """Messages as lists of words, by their spaces or (``raw``) split into tokens."""
+def trees(value: Any, model: Any, declared: Input | None = None) -> Any:
+    """Constituent trees: a file of bracketings, or strings."""
+    if _is_path(value):
+        return read_brackets(value)
     if isinstance(value, Typed):
-        return reading.split_messages(_lines(value, False), raw)
+        value = _lines(value)
+    return parse_brackets(value) if _are_strings(value) else Trees.checked(value)
+
+
+def split_messages(lines: Iterable[str], raw: bool = False) -> list[list[str]]:
+    """Lines as lists of words, by their spaces or (``raw``) split into tokens."""
+    return [(split_words(line) if raw else line).split() for line in lines]
+
+
+def read_messages(paths: Sequence[AnyPath], raw: bool = False) -> Listed[list[str]]:
+    """The messages of texts, a line each, see ``split_messages``."""
+    found: list[list[str]] = []
+    files, firsts = expand(paths), []
+    for file in files:
+        firsts.append(len(found))
+        found += split_messages((line for _, line in read_lines(file)), raw)
+    return Listed(found, Origin(tuple(files), tuple(firsts), rows=range(len(found))) if files else None)
+
+
+def messages(value: Any, model: Any, declared: Input | None = None, *, raw: bool = False) -> Any:
+    """Messages as lists of words, by their spaces or (``raw``) split into tokens: lines of files, or strings."""
+    if isinstance(value, Typed):
+        return split_messages(_lines(value), raw)
     if _is_file(value):
-        return reading.read_messages(value if isinstance(value, tuple) else (value,), raw)
-    return reading.messages(value, model)
+        return read_messages(value if isinstance(value, tuple) else (value,), raw)
+    found = names(value, model)
+    return Listed((line.split() if isinstance(line, str) else line for line in found), getattr(found, "origin", None))
+
+
+def names(value: Any, model: Any, declared: Input | None = None) -> Any:
+    """Names: the lines of a file, or strings."""
+    if not _is_path(value):
+        return _lines(value) if isinstance(value, Typed) else value
+    found = [line for _, line in read_lines(value)]
+    return Listed(found, Origin((fspath(value),), rows=range(len(found))))
+
+
+def pairs(value: Any, model: Any, declared: Input | None = None) -> Any:
+    """Name pairs: a file, or pairs of strings."""
+    if _is_path(value):
+        return read_news(value) if str(value).endswith(".xml") else read_pairs(value)
+    found = (
+        Pair(pair[0], (pair[1],) if isinstance(pair[1], str) else pair[1])
+        if isinstance(pair, list | tuple) and len(pair) == 2
+        else pair
+        for pair in (_lines(value) if isinstance(value, Typed) else value)
+    )
+    return checked_pairs(Listed(found, getattr(value, "origin", None)))
 
 
 def read_file(value: Any, model: Any, declared: Input) -> Any:

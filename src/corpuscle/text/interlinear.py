@@ -8,19 +8,49 @@ kind of record, and goes out again as HTML, as ``.flextext`` and as plain text o
     ‘I read the books.’
 
 Tiers play their roles by name (``role_of_tier``); a user can say otherwise (``tiers``: role -> name of the tier).
+
+FLEx: interlinear texts as FieldWorks exports them (``.flextext``): phrases of words of morphs, items of each. An item
+has a type and a language: ``txt`` the form (``punct`` for punctuation), ``gls`` a gloss, of a phrase its free
+translation. Where there are several languages, the one with most items of a kind counts.
+
+ELAN: annotations of recordings (``.eaf``), tiers of annotations that hang on a time line or on one another. An
+annotation of a lower tier names the one above it (``ANNOTATION_REF``) or lies within its time. A phrase is an
+annotation of a transcription tier; its words, morphs, glosses and translation are what hangs on it, directly or not,
+in order.
+
+Toolbox and Shoebox: records of fields with standard format markers, a backslash and a name before each.
+
+    \\ref 1
+    \\tx kitabları   okudum
+    \\mb kitab -lar -ı    oku -du  -m
+    \\ge book  -PL  -ACC  read -PST -1SG
+    \\ft I read the books.
+
+A record begins with ``\\ref``, ``\\id`` or the marker that its file has most often of these. Interlinear lines may be
+wrapped: then a record has several ``\\tx``. A morph belongs to a word by its hyphen, so columns need not be exact.
+
+LIFT (Lexicon Interchange FormaT): dictionaries as FLEx, WeSay and other tools of the field exchange them. An entry has
+a lexical unit, and a sense with a gloss for each translation, each with an example. How sure a translation is stands in
+a note.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import zip_longest
+from pathlib import Path
+from typing import NamedTuple
+from xml.etree.ElementTree import Element
 
-from corpuscle.text.characters import clusters
+from corpuscle.errors import InputError
 from corpuscle.text.files import AnyPath, write_atomically
+from corpuscle.text.formats import read_any
 from corpuscle.text.html import Html, bdi, div, document, element, fragment, p, span
+from corpuscle.text.scripts import clusters
+from corpuscle.text.xml import read_xml
 
 TIER_ROLES = ("transcription", "words", "morphs", "glosses", "translation")
 """What a tier can be."""
@@ -249,3 +279,307 @@ def write_interlinear(texts: Sequence[Interlinear], path: AnyPath) -> None:
     made = _html if name.endswith(".html") else _flextext if name.endswith(".flextext") else _three_lines
     with write_atomically(path, "w") as file:
         file.write(made(texts))
+
+
+def read_flextext(path: AnyPath, tiers: Mapping[str, str] | None = None) -> Interlinear:
+    """The phrases of all texts of a file; ``tiers``: role -> type and language of an item (``phrase gls fr``)."""
+    root = read_xml(path)
+    if root.tag != "document":
+        raise InputError(path, None, f"not a FLEx text: its root element is {root.tag!r}")
+    counts: Counter[tuple[str, str, str]] = Counter()
+    for level in ("phrase", "word", "morph"):
+        for part in root.iter(level):
+            if level != "phrase" or part.find("words") is not None or part.find("item") is not None:
+                counts.update((level, item.get("type", ""), item.get("lang", "")) for item in part.findall("item"))
+    wanted = {
+        "translation": _most(counts, "phrase", ("gls",), tiers, "translation"),
+        "glosses": _most(counts, "morph", ("gls",), tiers, "glosses"),
+        "word glosses": _most(counts, "word", ("gls",), tiers, ""),
+        "words": _most(counts, "word", ("txt",), tiers, "words"),
+        "morphs": _most(counts, "morph", ("txt", "cf"), tiers, "morphs"),
+        "transcription": _most(counts, "phrase", ("txt",), tiers, "transcription"),
+    }
+    played = {key: role.removeprefix("word ") for role, key in wanted.items() if key}
+    found = tuple(TierFound(" ".join(key), played.get(key, ""), n) for key, n in sorted(counts.items()))
+    parts = [part for part in root.iter("phrase") if part.find("item") is not None or len(part)]
+    phrases = [_flextext_phrase(part, wanted) for part in parts]
+    languages = {
+        name: key[2] for name, key in (("text", wanted["words"]), ("translation", wanted["translation"])) if key
+    }
+    return Interlinear(Path(path).stem, tuple(each for each in phrases if each.text), found, languages)
+
+
+_Key = tuple[str, str, str]
+
+
+def _most(
+    counts: Counter[_Key], level: str, types: Iterable[str], tiers: Mapping[str, str] | None, role: str
+) -> _Key | None:
+    """The items of a level that play a role: those that the user named, else the most frequent of the first type."""
+    if role and tiers and role in tiers:
+        return next((key for key in counts if " ".join(key) == tiers[role]), None)
+    for kind in types:
+        own = {key: n for key, n in counts.items() if key[:2] == (level, kind)}
+        if own:
+            return max(own, key=lambda key: own[key])
+    return None
+
+
+def _item_of(part: Element, key: _Key | None) -> str:
+    if key is None:
+        return ""
+    for item in part.findall("item"):
+        if (item.get("type", ""), item.get("lang", "")) == key[1:]:
+            return " ".join((item.text or "").split())
+    return ""
+
+
+def _flextext_phrase(part: Element, wanted: Mapping[str, _Key | None]) -> Phrase:
+    words: list[Word] = []
+    pieces: list[str] = []
+    for word in part.iter("word"):
+        punctuation = next((i.text or "" for i in word.findall("item") if i.get("type") == "punct"), "")
+        form = _item_of(word, wanted["words"])
+        if not form:
+            if punctuation and pieces:
+                pieces[-1] += punctuation.strip()
+            continue
+        morphs = [Morph(_item_of(m, wanted["morphs"]), _item_of(m, wanted["glosses"])) for m in word.iter("morph")]
+        words.append(Word(form, tuple(m for m in morphs if m.form), _item_of(word, wanted["word glosses"])))
+        pieces.append(form)
+    number = next((i.text or "" for i in part.findall("item") if i.get("type") == "segnum"), "")
+    text = _item_of(part, wanted["transcription"]) or " ".join(pieces)
+    return Phrase(text, tuple(words), _item_of(part, wanted["translation"]), number)
+
+
+@dataclass
+class _Annotation:
+    name: str
+    text: str
+    above: str
+    begin: int
+    end: int
+    order: int
+
+
+def read_eaf(path: AnyPath, tiers: Mapping[str, str] | None = None) -> Interlinear:
+    """The phrases of an ELAN file, in the order of time; ``tiers``: role -> name of the tier that plays it."""
+    root = read_xml(path)
+    if root.tag != "ANNOTATION_DOCUMENT":
+        raise InputError(path, None, f"not an ELAN file: its root element is {root.tag!r}")
+    times = {slot.get("TIME_SLOT_ID", ""): slot.get("TIME_VALUE") for slot in root.iter("TIME_SLOT")}
+    found, roles, parents = [], dict[str, str](), dict[str, str]()
+    by_tier: dict[str, list[_Annotation]] = {}
+    for tier in root.iter("TIER"):
+        name = tier.get("TIER_ID", "")
+        roles[name] = role_of_tier(name, tier.get("LINGUISTIC_TYPE_REF", ""), tiers)
+        parents[name] = tier.get("PARENT_REF", "")
+        by_tier[name] = _annotations(tier, times)
+        found.append(TierFound(name, roles[name], len(by_tier[name])))
+    phrases: list[tuple[int, int, Phrase]] = []
+    for name in [name for name, role in roles.items() if role == "transcription"]:
+        speaker = name.partition("@")[2]
+        own = [each for each in roles if _hangs_on(each, name, parents) or (speaker and each.endswith("@" + speaker))]
+        for number, top in enumerate(by_tier[name], 1):
+            phrases.append((top.begin, len(phrases), _elan_phrase(top, own, roles, by_tier, f"{name} {number}")))
+    phrases.sort(key=lambda row: row[:2])
+    return Interlinear(Path(path).stem, tuple(phrase for *_, phrase in phrases if phrase.text), tuple(found))
+
+
+def _time(value: str | None) -> int:
+    return int(value) if value is not None and value.isascii() and value.isdecimal() and len(value) < 16 else -1
+
+
+def _annotations(tier: Element, times: Mapping[str, str | None]) -> list[_Annotation]:
+    """The annotations of a tier in their order: by time, or as each names the one before it."""
+    made: list[_Annotation] = []
+    for annotation in tier.iter("ANNOTATION"):
+        for child in annotation:
+            value = child.find("ANNOTATION_VALUE")
+            text = " ".join((value.text or "").split()) if value is not None else ""
+            begin, end = (_time(times.get(child.get(f"TIME_SLOT_REF{i}", ""))) for i in (1, 2))
+            above, before = child.get("ANNOTATION_REF", ""), child.get("PREVIOUS_ANNOTATION", "")
+            order = next((each.order + 1 for each in made if each.name == before), 0) if before else 0
+            made.append(_Annotation(child.get("ANNOTATION_ID", ""), text, above, begin, end, order))
+    return sorted(made, key=lambda each: (each.begin, each.order)) if any(e.begin >= 0 for e in made) else made
+
+
+def _hangs_on(tier: str, top: str, parents: Mapping[str, str]) -> bool:
+    seen = set()
+    while tier and tier not in seen:
+        if tier == top:
+            return True
+        seen.add(tier)
+        tier = parents.get(tier, "")
+    return False
+
+
+def _elan_phrase(
+    top: _Annotation,
+    tiers: list[str],
+    roles: Mapping[str, str],
+    by_tier: Mapping[str, list[_Annotation]],
+    reference: str,
+) -> Phrase:
+    """A transcription with all that hangs on it, or lies within its time."""
+    under, order = {top.name}, [tier for tier in tiers if by_tier[tier]]
+    below: dict[str, list[_Annotation]] = {}
+    for _ in order:  # a tier may be listed before the one that it hangs on
+        for tier in order:
+            inside = [
+                each
+                for each in by_tier[tier]
+                if each.above in under or (not each.above and 0 <= top.begin <= each.begin and each.end <= top.end)
+            ]
+            under |= {each.name for each in inside}
+            below[tier] = sorted(inside, key=lambda each: each.order) if inside and inside[0].above else inside
+    rows: dict[str, list[_Annotation]] = {}
+    for tier in order:
+        if roles[tier] and (roles[tier] != "transcription"):
+            rows.setdefault(roles[tier], []).extend(below[tier])
+    translation = " ".join(each.text for each in rows.get("translation", ()) if each.text)
+    return Phrase(top.text, _words(rows), translation, reference)
+
+
+def _words(rows: Mapping[str, list[_Annotation]]) -> tuple[Word, ...]:
+    """Words from the tiers of words, morphs and glosses: by what hangs on each word, or white space within one."""
+    words, morphs, glosses = (rows.get(role, []) for role in ("words", "morphs", "glosses"))
+    if not words and not morphs:
+        return ()
+
+    def one(annotations: list[_Annotation]) -> list[str]:
+        return [part for each in annotations for part in each.text.split()]
+
+    if words and any(each.above == word.name for word in words for each in morphs):
+        broken = ["-".join(m.text.strip("-=") for m in morphs if m.above == word.name) for word in words]
+        named = {word.name: {word.name, *(m.name for m in morphs if m.above == word.name)} for word in words}
+        meant = ["-".join(g.text.strip("-=") for g in glosses if g.above in named[word.name]) for word in words]
+        return words_of([word.text for word in words], broken, meant)
+    return words_of(one(words), one(morphs), one(glosses))
+
+
+_MARKER = re.compile(r"\\(\S+)[ \t]?(.*)")
+_BEGINS = ("ref", "rf", "id")
+_HEADER = "\\_sh"
+
+
+def is_toolbox(beginning: str) -> bool:
+    """Whether a text begins with the line by which Toolbox knows its files."""
+    return beginning.lstrip("\ufeff \r\n").startswith(_HEADER)
+
+
+def _fields(text: str) -> Iterator[tuple[str, str]]:
+    """Markers and what follows them; a line without a marker goes on with the field before it."""
+    marker, content = "", ""
+    for line in text.split("\n"):
+        match = _MARKER.match(line)
+        if match:
+            if marker:
+                yield marker, content
+            marker, content = match[1], match[2].rstrip()
+        elif marker and line.strip():
+            content += " " + line.strip()
+    if marker:
+        yield marker, content
+
+
+def read_toolbox(path: AnyPath, tiers: Mapping[str, str] | None = None, encoding: str | None = None) -> Interlinear:
+    """The phrases of a file; ``tiers``: role -> marker, without its backslash."""
+    fields = list(_fields(read_any(path, encoding).text))
+    counts = Counter(marker for marker, _ in fields)
+    begins = next((marker for marker in _BEGINS if counts[marker] > 1), None)
+    roles = {marker: role_of_tier(marker, "", tiers) for marker in counts}
+    found = tuple(TierFound("\\" + marker, roles[marker], n) for marker, n in counts.items())
+    records: list[list[tuple[str, str]]] = []
+    for marker, content in fields:
+        if marker == begins or not records or (begins is None and _is_next(records[-1], roles, marker)):
+            records.append([])
+        records[-1].append((marker, content))
+    phrases = [phrase for record in records if (phrase := _toolbox_phrase(record, roles, begins)).text]
+    return Interlinear(Path(path).stem, tuple(phrases), found)
+
+
+def _is_next(record: list[tuple[str, str]], roles: Mapping[str, str], marker: str) -> bool:
+    """Whether a field begins another record, where no marker does: a transcription after a translation."""
+    return roles[marker] == "transcription" and any(roles[other] == "translation" for other, _ in record)
+
+
+def _toolbox_phrase(record: list[tuple[str, str]], roles: Mapping[str, str], begins: str | None) -> Phrase:
+    rows: dict[str, list[str]] = {}
+    for marker, content in record:
+        if roles[marker]:
+            rows.setdefault(roles[marker], []).append(" ".join(content.split()))
+    text = " ".join(rows.get("transcription", rows.get("words", [])))
+    words = words_of(*_by_word(text.split(), rows)) if "morphs" in rows else _whole(text.split(), rows)
+    reference = next((content for marker, content in record if marker == begins), "")
+    return Phrase(text, words, " ".join(rows.get("translation", [])), reference)
+
+
+def _by_word(forms: list[str], rows: Mapping[str, list[str]]) -> tuple[list[str], list[str], list[str]]:
+    """The morphs and glosses of each word, joined by hyphens; a word goes on where a morph begins with a hyphen, or the
+    one before ends in one."""
+    morphs, glosses = ([part for row in rows.get(role, []) for part in row.split()] for role in ("morphs", "glosses"))
+    if len(glosses) != len(morphs):
+        glosses = [*glosses, *[""] * len(morphs)][: len(morphs)]
+    broken, meant = list[str](), list[str]()
+    joins = False
+    for morph, gloss in zip(morphs, glosses, strict=True):
+        plain, meaning = morph.strip("-=~"), gloss.strip("-=~")
+        if broken and (joins or morph[0] in "-=~"):
+            broken[-1] += "-" + plain
+            meant[-1] += "-" + meaning
+        else:
+            broken.append(plain)
+            meant.append(meaning)
+        joins = len(morph) > 1 and morph[-1] in "-=~"
+    return (forms if len(forms) == len(broken) else []), broken, meant
+
+
+def _whole(forms: list[str], rows: Mapping[str, list[str]]) -> tuple[Word, ...]:
+    """Words with a gloss each, where there are as many."""
+    glosses = [part for row in rows.get("glosses", []) for part in row.split()]
+    return tuple(map(Word, forms, [()] * len(forms), glosses)) if len(glosses) == len(forms) else ()
+
+
+VERSION = "0.13"
+
+
+class Sense(NamedTuple):
+    """A translation, what is said of it, and an example with its translation, empty if there is none."""
+
+    gloss: str
+    note: str = ""
+    example: str = ""
+    translation: str = ""
+
+
+def _form(language: str, text: str) -> Html:
+    return element("form", element("text", text), lang=language)
+
+
+def _sense(name: str, sense: Sense, languages: tuple[str, str]) -> Html:
+    own, other = languages
+    parts = [element("gloss", element("text", sense.gloss), lang=other)]
+    if sense.example:
+        free = [element("translation", _form(other, sense.translation))] if sense.translation else []
+        parts.append(element("example", _form(own, sense.example), *free))
+    if sense.note:
+        parts.append(element("note", _form("en", sense.note), type="confidence"))
+    return element("sense", *parts, id=name)
+
+
+def write_lift(
+    words: Iterable[tuple[str, Sequence[Sense]]], path: AnyPath, languages: tuple[str, str] = ("qaa", "qab")
+) -> None:
+    """Write words with their senses; ``languages``: codes of the words and of their translations."""
+    entries = [
+        element(
+            "entry",
+            element("lexical-unit", _form(languages[0], word)),
+            *(_sense(f"{number}-{place}", sense, languages) for place, sense in enumerate(senses, 1)),
+            id=number,
+        )
+        for number, (word, senses) in enumerate(words, 1)
+    ]
+    with write_atomically(path, "w") as file:
+        file.write(element("lift", "\n", fragment(*entries, between="\n"), "\n", version=VERSION, producer="Corpuscle"))

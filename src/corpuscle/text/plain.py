@@ -15,12 +15,10 @@ from pathlib import Path
 import numpy as np
 
 from corpuscle.errors import InputError, SettingError
-from corpuscle.text.characters import SPACE, spell_out
-from corpuscle.text.corpus import Corpus, renumbered, starts_of
+from corpuscle.text.corpus import SPACE, Corpus, Preprocessing, renumbered, spell_out, starts_of
 from corpuscle.text.files import STDIO, AnyPath, expand, open_stream, write_atomically
 from corpuscle.text.formats import format_of
 from corpuscle.text.origin import Origin
-from corpuscle.text.preprocessing import Preprocessing
 from corpuscle.text.tables import read_table
 from corpuscle.text.vocab import FIRST, MARKUP, UNKNOWN, Vocab
 

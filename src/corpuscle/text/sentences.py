@@ -24,10 +24,12 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+
+from corpuscle.text.scripts import Classes
 
 TITLES = frozenset({
     "mr",
@@ -342,17 +344,6 @@ def _class_of(code: int) -> str:
     if category == "So" and (code >= 0x1F000 or 0x2190 <= code <= 0x2BFF):
         return "X"
     return _BY_CATEGORY.get(category, "p")
-
-
-class Classes(dict[int, str]):
-    """A translation table from code points to the letters of their classes that fills itself."""
-
-    def __init__(self, class_of: Callable[[int], str]):
-        self.class_of = class_of
-
-    def __missing__(self, code: int) -> str:
-        self[code] = self.class_of(code)
-        return self[code]
 
 
 _classes = Classes(_class_of)

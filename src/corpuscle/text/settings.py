@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 from corpuscle.settings import Settings, setting
 
 if TYPE_CHECKING:
-    from corpuscle.text.corpus import Corpus
-    from corpuscle.text.preprocessing import Preprocessing
+    from corpuscle.text.corpus import Corpus, Preprocessing
 
 _PREPROCESSING = ("nfc", "lowercase", "digits", "tokenise")
 
@@ -24,7 +23,7 @@ class TextSettings(Settings):
     @property
     def preprocessing(self) -> Preprocessing:
         """What is done to the words of every text."""
-        from corpuscle.text.preprocessing import Preprocessing
+        from corpuscle.text.corpus import Preprocessing
 
         return Preprocessing(**{name: getattr(self, name) for name in _PREPROCESSING})
 

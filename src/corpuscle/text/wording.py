@@ -68,7 +68,7 @@ def clip(word: str, length: int = LONGEST_WORD) -> str:
     """A word, cut with an ellipsis between two grapheme clusters where it is absurdly long."""
     if len(word) <= length:
         return word
-    from corpuscle.text.characters import clusters  # not above: every command shows numbers, few cut words
+    from corpuscle.text.scripts import clusters  # not above: every command shows numbers, few cut words
 
     return "".join(clusters(word[:length])[:-1]) + "…"
 

@@ -1,17 +1,29 @@
-"""XML from strangers: a small reader that refuses what has no place in a data file.
+"""XML from strangers: a small reader that refuses what has no place in a data file; word processors and TMX.
 
 A document type declaration can define entities that grow without end or fetch other files, so a file with one is
 refused before anything in it is used; so is a file that is too large or nested too deeply.
+
+Word processors: the paragraphs of ``.docx`` and ``.odt`` files, one string each. Both are zip archives with the text in
+one XML file. Only that file is unpacked, up to a limit. Text in tables comes row by row; deleted text, comments and
+footnotes are left out.
+
+TMX (Translation Memory eXchange): the file format in which translators keep sentences and their translations. A
+translation unit (``tu``) has a variant (``tuv``) with one segment (``seg``) for each of its languages. Codes inside a
+segment (``bpt``, ``ept``, ``it``, ``ph``, ``ut``: what another program uses for bold type and the like) are not text
+and are left out; what is highlighted (``hi``) is. White space in a segment is one space.
 """
 
 from __future__ import annotations
 
+import re
+import zipfile
+from collections import Counter
 from typing import Any
 from xml.etree.ElementTree import Element, TreeBuilder
 from xml.parsers import expat
 
-from corpuscle.errors import InputError
-from corpuscle.text.files import AnyPath, decode, open_bytes
+from corpuscle.errors import InputError, SettingError
+from corpuscle.text.files import AnyPath, decode, open_bytes, reading
 
 DEEPEST = 100
 """How deeply elements may be nested."""
@@ -68,3 +80,141 @@ def parse_xml(data: bytes, path: AnyPath, largest: int = LARGEST) -> Element:
     except expat.ExpatError as error:
         raise InputError(path, error.lineno, f"not well-formed XML: {expat.ErrorString(error.code)}") from error
     return builder.close()
+
+
+MOST_TEXT = 256 * 1024 * 1024
+"""How many bytes of XML are read of a document."""
+
+_BLOCK = 1 << 20
+_UNREAD = {"text:tracked-changes", "office:annotation", "text:note", "w:del", "w:footnote", "w:comment"}
+
+
+def _part(path: AnyPath, name: str) -> Element:
+    """An XML file of a zip archive."""
+    with reading(path):
+        try:
+            with zipfile.ZipFile(path) as archive, archive.open(name) as file:
+                parts, size = [], 0
+                while block := file.read(_BLOCK):
+                    size += len(block)
+                    if size > MOST_TEXT:
+                        raise InputError(
+                            path, None, f"more than {MOST_TEXT:,} bytes of text; is it what it seems to be?"
+                        )
+                    parts.append(block)
+        except KeyError:
+            raise InputError(path, None, f"there is no {name} in it: not a document, in spite of its name") from None
+        except (zipfile.BadZipFile, NotImplementedError, RuntimeError) as error:  # damaged, strange or encrypted
+            raise InputError(path, None, f"cannot be unpacked: {error}") from None
+    return parse_xml(b"".join(parts), path)
+
+
+def _text(element: Element, spaces: dict[str, str], wanted: set[str] | None) -> str:
+    """The text inside an element; ``spaces``: what some elements stand for; ``wanted``: only text of these."""
+    if element.tag in _UNREAD:
+        return ""
+    own = (element.text or "") if wanted is None or element.tag in wanted else ""
+    parts = [spaces.get(element.tag, ""), own]
+    for child in element:
+        parts.append(_text(child, spaces, wanted))
+        if wanted is None:
+            parts.append(child.tail or "")
+    return "".join(parts)
+
+
+def _paragraphs(root: Element, tags: set[str], spaces: dict[str, str], wanted: set[str] | None) -> list[str]:
+    found: list[str] = []
+
+    def visit(element: Element) -> None:
+        if element.tag in _UNREAD:
+            return
+        if element.tag in tags:
+            found.append(" ".join(_text(element, spaces, wanted).split(" ")).strip())
+            return
+        for child in element:
+            visit(child)
+
+    visit(root)
+    return found
+
+
+def read_docx(path: AnyPath) -> list[str]:
+    """The paragraphs of a ``.docx`` file."""
+    spaces = {"w:tab": " ", "w:br": "\n", "w:cr": "\n", "w:noBreakHyphen": "-"}
+    return _paragraphs(_part(path, "word/document.xml"), {"w:p"}, spaces, {"w:t"})
+
+
+def read_odt(path: AnyPath) -> list[str]:
+    """The paragraphs and headings of an ``.odt`` file."""
+    spaces = {"text:s": " ", "text:tab": " ", "text:line-break": "\n"}
+    return _paragraphs(_part(path, "content.xml"), {"text:p", "text:h"}, spaces, None)
+
+
+_SPACE = re.compile(r"[ \t\n\r\v\f]+")
+_CODES = {"bpt", "ept", "it", "ph", "ut"}
+
+
+def read_tmx(path: AnyPath, source: str | None = None, target: str | None = None) -> tuple[list[str], list[str]]:
+    """The segments of two languages, those of all units that have both.
+
+    ``source`` and ``target`` are languages as the file names them, or only their beginning: ``en`` for ``en-GB``.
+    Without them the source is the language that the header names, and the target the only other one.
+    """
+    if (source is None) != (target is None):
+        raise SettingError("name both languages of a TMX file, or none")
+    root = read_xml(path)
+    if root.tag != "tmx":
+        raise InputError(path, None, f"not a TMX file: its root element is {root.tag!r}")
+    units = [_variants(unit, path, number) for number, unit in enumerate(root.iter("tu"), 1)]
+    languages = Counter(language for unit in units for language in unit)
+    if source is None or target is None:
+        header = root.find("header")
+        named = "" if header is None else header.get("srclang", "").lower()
+        chosen = [language for language in languages if language == named]
+        others = [language for language in languages if language != named]
+        if len(chosen) != 1 or len(others) != 1:
+            found = ", ".join(sorted(languages)) or "no language"
+            raise InputError(path, None, f"which is the source, which the target? It has {found}")
+        source, target = chosen[0], others[0]
+    left, right = _names(languages, source), _names(languages, target)
+    if not left or not right:
+        missing = target if left else source
+        raise InputError(path, None, f"no segment in {missing!r}; it has {', '.join(sorted(languages))}")
+    if left & right:
+        raise SettingError(f"{source!r} and {target!r} are the same language in {path}")
+    pairs = [(_first(unit, left), _first(unit, right)) for unit in units]
+    both = [(a, b) for a, b in pairs if a is not None and b is not None]
+    return [a for a, _ in both], [b for _, b in both]
+
+
+def _variants(unit: Element, path: AnyPath, number: int) -> dict[str, str]:
+    """The segment of each language of a unit."""
+    found: dict[str, str] = {}
+    for variant in unit.findall("tuv"):
+        language = (variant.get("xml:lang") or variant.get("lang") or "").lower()
+        segments = variant.findall("seg")
+        if not language or len(segments) != 1:
+            raise InputError(path, None, f"unit {number}: every tuv needs a language (xml:lang) and one seg")
+        found.setdefault(language, _SPACE.sub(" ", _segment_text(segments[0])).strip(" "))
+    return found
+
+
+def _segment_text(element: Element) -> str:
+    """The text of a segment without its codes."""
+    parts = [element.text or ""]
+    for child in element:
+        if child.tag not in _CODES:
+            parts.append(_segment_text(child))
+        parts.append(child.tail or "")
+    return "".join(parts)
+
+
+def _names(languages: Counter[str], wanted: str) -> set[str]:
+    """The languages of a file that are meant by a name."""
+    name = wanted.lower().replace("_", "-")
+    same = {language for language in languages if language.replace("_", "-") == name}
+    return same or {language for language in languages if language.replace("_", "-").startswith(name + "-")}
+
+
+def _first(unit: dict[str, str], languages: set[str]) -> str | None:
+    return next((text for language, text in unit.items() if language in languages), None)

@@ -17,11 +17,10 @@ from typing import Any
 import numpy as np
 
 from corpuscle.errors import InputError, SettingError, warn
-from corpuscle.text.corpus import Corpus, starts_of
+from corpuscle.text.corpus import Corpus, Preprocessing, starts_of
 from corpuscle.text.files import STDIO, AnyPath, expand, read_lines
 from corpuscle.text.origin import Origin
 from corpuscle.text.plain import read_strings, read_text
-from corpuscle.text.preprocessing import Preprocessing
 from corpuscle.text.vocab import Vocab
 
 LONG = 50_000

@@ -51,10 +51,10 @@ def documents_of(value: Any, model: Any, declared: Input, *, documents: Any = No
     files = isinstance(value, tuple) and value and isinstance(value[0], File)
     if files or isinstance(value, str | PathLike):
         return model.read(*(value if files else [value]), documents=documents, split=split)
-    from corpuscle.text import reading
+    from corpuscle.text import inputs
     from corpuscle.topics import split_documents
 
-    corpus = reading.corpus(value, model)
+    corpus = inputs.corpus(value, model)
     return corpus if split is None else split_documents(corpus, split)
 
 

@@ -17,10 +17,10 @@ from corpuscle.model import Model
 from corpuscle.random import Random
 from corpuscle.text.corpus import Corpus
 from corpuscle.text.files import AnyPath, write_atomically
+from corpuscle.text.inputs import pairs as read_name_pairs
 from corpuscle.text.origin import Listed
 from corpuscle.text.overlap import item_hashes, seen
 from corpuscle.text.pairs import Pair, read_news
-from corpuscle.text.reading import pairs as read_name_pairs
 from corpuscle.text.tables import read_table
 from corpuscle.text.vocab import Vocab
 from corpuscle.transliterate.settings import SpellingSettings

@@ -35,9 +35,10 @@ from corpuscle.model import Array, Container, Kind, vocab_arrays
 from corpuscle.neural.base import TOLERANCE, Difference, Lessons, Networks, check_networks, network_arrays
 from corpuscle.neural.examples import guide_of
 from corpuscle.settings import learned
-from corpuscle.text.characters import SPACE, clusters
+from corpuscle.text.corpus import SPACE
 from corpuscle.text.origin import error_about
 from corpuscle.text.pairs import Pair
+from corpuscle.text.scripts import clusters
 from corpuscle.text.vocab import FIRST, Vocab
 from corpuscle.text.wording import percent
 from corpuscle.transliterate.base import Candidate, Transliterator, combined, reversed_pairs

@@ -34,8 +34,7 @@ from corpuscle.scale import workers
 from corpuscle.settings import learned
 from corpuscle.text.alignments import Alignments
 from corpuscle.text.bitext import Bitext
-from corpuscle.text.characters import SPACE
-from corpuscle.text.corpus import Corpus, starts_of
+from corpuscle.text.corpus import SPACE, Corpus, starts_of
 from corpuscle.text.origin import error_about
 from corpuscle.text.pairs import Pair
 from corpuscle.text.vocab import FIRST, Vocab

@@ -14,8 +14,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from corpuscle.text.characters import SPACE, clusters
+from corpuscle.text.corpus import SPACE
 from corpuscle.text.pairs import Pair
+from corpuscle.text.scripts import clusters
 from corpuscle.transliterate.base import Candidate
 
 RATIO = 9

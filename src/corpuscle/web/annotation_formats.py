@@ -239,7 +239,7 @@ def _check_normalise(value: Value) -> str:
 
 def _write_normalise(kit: Path, values: Sequence[Value]) -> list[str]:
     """Into the messages of the kit: one that it has gets the new standard forms, others come behind."""
-    from corpuscle.text.normalised import FLAGS, Normalised, read_normalised, write_normalised
+    from corpuscle.text.columns import FLAGS, Normalised, read_normalised, write_normalised
 
     path, messages, flags = kit / "noisy.tsv", dict[tuple[str, ...], list[str]](), dict[tuple[str, ...], list[str]]()
     if path.is_file():

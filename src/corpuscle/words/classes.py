@@ -25,8 +25,7 @@ from corpuscle.model import VOCAB, Array, Arrays, Container, Fact, Model, Record
 from corpuscle.model.saved import Saved
 from corpuscle.scale import workers
 from corpuscle.settings import learned
-from corpuscle.text.corpus import Corpus
-from corpuscle.text.preprocessing import Preprocessing
+from corpuscle.text.corpus import Corpus, Preprocessing
 from corpuscle.text.tables import write_table
 from corpuscle.text.treebank import Treebank
 from corpuscle.text.vocab import END, FIRST, START, UNKNOWN, Vocab

@@ -16,11 +16,10 @@ import numpy as np
 
 from corpuscle.errors import InputError, SettingError, expect
 from corpuscle.text.conllu import is_treebank, read_conllu
-from corpuscle.text.corpus import Corpus, items_of
+from corpuscle.text.corpus import Corpus, Preprocessing, items_of
 from corpuscle.text.files import AnyPath, expand
 from corpuscle.text.layers import Layer, Numbering, aligned_signature
 from corpuscle.text.plain import read_text
-from corpuscle.text.preprocessing import Preprocessing
 from corpuscle.text.treebank import Treebank
 from corpuscle.text.vocab import FIRST, START, UNKNOWN, Vocab
 

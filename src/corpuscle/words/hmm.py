@@ -30,10 +30,9 @@ from corpuscle.measure import Result, token_likelihood
 from corpuscle.model import TRAINING_ITEMS, VOCAB, Array, Arrays, Container, Fact, Kind, Record
 from corpuscle.scale import Workers, workers
 from corpuscle.settings import learned
-from corpuscle.text.corpus import Corpus
+from corpuscle.text.corpus import Corpus, Preprocessing
 from corpuscle.text.files import write_atomically
 from corpuscle.text.overlap import item_hashes
-from corpuscle.text.preprocessing import Preprocessing
 from corpuscle.text.treebank import Treebank
 from corpuscle.text.vocab import END, FIRST, START, UNKNOWN, Vocab
 from corpuscle.words.classes import WordClasses, class_of_the_rarest

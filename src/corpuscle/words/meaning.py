@@ -39,7 +39,7 @@ from corpuscle.engine.linalg import unit_rows
 from corpuscle.errors import SettingError, expect
 from corpuscle.text.corpus import Corpus
 from corpuscle.text.files import AnyPath
-from corpuscle.text.judgements import Phrase, Term, parse_phrase, phrase_of
+from corpuscle.text.pairs import Phrase, Term, parse_phrase, phrase_of
 from corpuscle.text.tables import write_table
 from corpuscle.text.vocab import FIRST, UNKNOWN
 from corpuscle.words.forests import Forest

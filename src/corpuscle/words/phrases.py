@@ -28,8 +28,8 @@ import numpy as np
 
 from corpuscle.errors import SettingError, warn
 from corpuscle.text.corpus import Corpus, starts_of
-from corpuscle.text.judgements import Phrase
 from corpuscle.text.layers import Layer
+from corpuscle.text.pairs import Phrase
 from corpuscle.words.forests import Forest
 from corpuscle.words.hmm_learning import Parameters, batches_of, links_of, token_shares, weights_of
 from corpuscle.words.meaning import Meaning, floored

@@ -27,8 +27,7 @@ from corpuscle.errors import SettingError, warn
 from corpuscle.figures.plots import box_plot
 from corpuscle.measure.correlation import compare_spearman, human_ceiling, spearman
 from corpuscle.measure.result import Comparison, Result, Shown
-from corpuscle.text.judgements import Judgement, Phrase, Term, Triple
-from corpuscle.text.pairs import ScoredPair
+from corpuscle.text.pairs import Judgement, Phrase, ScoredPair, Term, Triple
 from corpuscle.words.meaning import Meaning
 from corpuscle.words.phrases import COMPOSITIONS, compose
 

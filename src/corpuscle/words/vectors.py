@@ -31,8 +31,7 @@ from corpuscle.settings import Seeded, learned
 from corpuscle.text.corpus import Corpus
 from corpuscle.text.pairs import ScoredPair
 from corpuscle.text.settings import TextSettings
-from corpuscle.text.vectors import write_vectors
-from corpuscle.text.vocab import FIRST, UNKNOWN, Vocab
+from corpuscle.text.vocab import FIRST, UNKNOWN, Vocab, write_vectors
 from corpuscle.words.settings import VectorSettings
 from corpuscle.words.spelling import Spelling, learn_spelling, signature_of, vocabulary_of
 

@@ -22,7 +22,7 @@ from corpuscle.text.bitext import Bitext
 from corpuscle.text.corpus import Corpus
 from corpuscle.text.files import write_atomically
 from corpuscle.text.html import Html, bdi, div, element, fragment, p, small, span
-from corpuscle.text.interlinear_formats import Sense, write_lift
+from corpuscle.text.interlinear import Sense, write_lift
 from corpuscle.text.scripts import code_of, direction
 from corpuscle.text.tables import NUMBER, write_table
 from corpuscle.text.vocab import FIRST

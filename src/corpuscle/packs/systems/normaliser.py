@@ -25,9 +25,9 @@ from corpuscle.packs.findings import Findings, Table, pick, with_counts
 from corpuscle.packs.heldout import tenth
 from corpuscle.packs.job import Job
 from corpuscle.packs.step import LeftOut, Step, check_enough, checked_by, naming
+from corpuscle.text.columns import Normalised, read_normalised
 from corpuscle.text.files import read_lines
 from corpuscle.text.html import p
-from corpuscle.text.normalised import Normalised, read_normalised
 from corpuscle.text.tables import read_table
 from corpuscle.text.wording import clip, count, counted, percent
 

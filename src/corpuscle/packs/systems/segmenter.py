@@ -24,9 +24,9 @@ from corpuscle.packs.step import LeftOut, Step, by_rule, naming
 from corpuscle.segment import NestedSegmenter
 from corpuscle.segment.chain import HISTORY
 from corpuscle.text import read_text, write_text
-from corpuscle.text.characters import clusters
 from corpuscle.text.corpus import Corpus
 from corpuscle.text.html import Html, bdi, fragment, h3, p, small, span
+from corpuscle.text.scripts import clusters
 from corpuscle.text.tables import write_table
 from corpuscle.text.vocab import FIRST, UNKNOWN
 from corpuscle.text.wording import clip, count, counted, percent

@@ -23,10 +23,9 @@ from corpuscle.packs.findings import Findings, Table, pick
 from corpuscle.packs.heldout import tenth
 from corpuscle.packs.job import Job
 from corpuscle.packs.step import LeftOut, Step, check_enough, naming, wrong_files
-from corpuscle.text.characters import clusters
 from corpuscle.text.html import p
 from corpuscle.text.pairs import Pair, read_pairs
-from corpuscle.text.scripts import isolated
+from corpuscle.text.scripts import clusters, isolated
 from corpuscle.text.wording import clip, count, counted, percent
 from corpuscle.transliterate import (
     CombinedTransliterator,

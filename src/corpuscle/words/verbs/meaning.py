@@ -35,8 +35,7 @@ from corpuscle.words.verbs import ANNOTATION, how_many, no_raw, of_data, words_o
 
 if TYPE_CHECKING:
     from corpuscle.text import Corpus
-    from corpuscle.text.judgements import Judgement, Triple
-    from corpuscle.text.pairs import ScoredPair
+    from corpuscle.text.pairs import Judgement, ScoredPair, Triple
     from corpuscle.words import Forest, HmmClasses, Meaning, Standardised
     from corpuscle.words.senses import Sense, Sentences, Token
 
@@ -235,7 +234,7 @@ def similarity(
 @verb("meaning", "meaning phrases trees.classes phrases.tsv")
 def phrases(
     model: Meaning = _meaning(*_NEAR),
-    judgements: list[Judgement] = read_by("corpuscle.text.judgements:read_judgements"),
+    judgements: list[Judgement] = read_by("corpuscle.text.pairs:read_judgements"),
     *,
     weight: float = setting("How much the head counts in weighted.", default=0.5, low=0, high=1),
     stretch: float = setting("How far dilation stretches a head along dependents.", default=2.0, low=1, high=1e6),
@@ -273,7 +272,7 @@ def phrases(
 @verb("meaning", "meaning relations trees.classes triples.tsv --plot boxes.svg")
 def relations(
     model: Meaning = _meaning(*_MEASURE, "head_prior"),
-    triples: list[Triple] = read_by("corpuscle.text.judgements:read_triples"),
+    triples: list[Triple] = read_by("corpuscle.text.pairs:read_triples"),
     *,
     partial: bool = setting("Also concepts that lack a relation.", default=False),
     plot: str | None = written("Also draw box plots.", form="figure"),
