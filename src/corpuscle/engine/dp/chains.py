@@ -32,7 +32,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from corpuscle.compiled import kernel, part
-from corpuscle.engine.dp.semirings import MAX, SUM
+from corpuscle.engine.dp import MAX, SUM
 
 
 class Chain(NamedTuple):

@@ -40,8 +40,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from corpuscle.compiled import kernel, part
-from corpuscle.engine.containers.heap import pop, push
-from corpuscle.engine.dp.semirings import MAX, SUM
+from corpuscle.engine.dp import MAX, SUM
+from corpuscle.engine.heap import pop, push
 
 NO_SIBLINGS = np.empty((0, 0, 0))
 _COMPLETE, _INCOMPLETE, _BETWEEN = 0, 1, 2

@@ -31,9 +31,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from corpuscle.compiled import frozen, kernel, part
-from corpuscle.engine.containers.heap import pop, push
+from corpuscle.engine.dp import MAX, SUM
 from corpuscle.engine.dp.charts import keep_least
-from corpuscle.engine.dp.semirings import MAX, SUM
+from corpuscle.engine.heap import pop, push
 from corpuscle.random import uniform
 
 NO_SPANS = np.empty(0)

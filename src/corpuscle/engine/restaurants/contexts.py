@@ -15,9 +15,8 @@ import numpy as np
 
 from corpuscle.compiled import frozen, kernel
 from corpuscle.engine.ngrams.trie import find
-from corpuscle.engine.restaurants import columns as col
-from corpuscle.engine.restaurants.columns import FREE
-from corpuscle.engine.restaurants.pool import Restaurants
+from corpuscle.engine.restaurants import pool as col
+from corpuscle.engine.restaurants.pool import FREE, Restaurants
 from corpuscle.scale import each
 
 _CHUNK = 1 << 16
