@@ -1,18 +1,17 @@
 """Decoding by phrases: stacks of hypotheses on the way forward, and the n best paths of the lattice that they leave.
 
-**Forward.** Candidates are offered, recombined, cut to a beam, and become hypotheses.
-Hypotheses that cover equally many source symbols share a stack. What can follow a hypothesis depends on its *state*
-alone (one number, whatever the decoder packs into it), so of candidates with the same state the best one stands for
-all; the others are kept as edges into it where more than one rewriting is wanted. A stack keeps the ``beam`` best of
-its candidates, and those within ``threshold`` of the best.
+**Forward.** Candidates are offered, recombined, cut to a beam, and become hypotheses. Hypotheses that cover equally
+many source symbols share a stack. What can follow a hypothesis depends on its *state* alone (one number, whatever the
+decoder packs into it), so of candidates with the same state the best one stands for all; the others are kept as edges
+into it where more than one rewriting is wanted. A stack keeps the ``beam`` best of its candidates, and those within
+``threshold`` of the best.
 
-**Backward.** The n best paths are found best first from the end of the lattice, guided by exact forward scores.
-An edge between hypotheses carries an option; the score through an edge is that
-of the best path from the beginning that ends with it. So the priority of a partial path, from some edge to the end, is
-exact, and complete paths come out in order. The edges into a hypothesis are ranked: only the best of them waits in the
-heap, and the next best takes its place when it leaves. Two partial paths that begin in the same hypothesis and spell
-the same output differ in nothing that matters, and the second one is dropped: there are exponentially many ways to cut
-a word, but few outputs.
+**Backward.** The n best paths are found best first from the end of the lattice, guided by exact forward scores. An edge
+between hypotheses carries an option; the score through an edge is that of the best path from the beginning that ends
+with it. So the priority of a partial path, from some edge to the end, is exact, and complete paths come out in order.
+The edges into a hypothesis are ranked: only the best of them waits in the heap, and the next best takes its place when
+it leaves. Two partial paths that begin in the same hypothesis and spell the same output differ in nothing that matters,
+and the second one is dropped: there are exponentially many ways to cut a word, but few outputs.
 
 A partial path is an *item*: its first edge, the item that goes on from there, the score from its edge on. What waits in
 the heap is an edge that leads into the beginning of an item, two numbers of 32 bits in one.
@@ -330,25 +329,6 @@ def _before(options, option, text):
 
 
 @part
-def _rank_edges(edges, first_edge):
-    """Edges sorted by the hypothesis that they lead into, best first."""
-    order = np.argsort(-edges[3], kind="mergesort")
-    counts = np.zeros(len(first_edge), np.int64)
-    for e in range(edges.shape[1]):
-        counts[np.int64(edges[0, e]) + 1] += 1
-    first_edge[0] = 0
-    for h in range(1, len(first_edge)):
-        first_edge[h] = first_edge[h - 1] + counts[h]
-    cursor = first_edge.copy()
-    ranked = np.empty_like(edges)
-    for e in order:
-        at = cursor[np.int64(edges[0, e])]
-        cursor[np.int64(edges[0, e])] += 1
-        ranked[:, at] = edges[:, e]
-    return ranked
-
-
-@part
 def search(options, limits, first, endings, scores, edges, most_pops):
     """Best-first search from the end of the lattice.
 
@@ -357,8 +337,10 @@ def search(options, limits, first, endings, scores, edges, most_pops):
     Returns the edges in another order, the items, and which of them are at the beginning of the lattice, best first.
     """
     n = len(first) - 2
-    first_edge = np.zeros(first[n + 1] + 1, np.int64)
-    ranked = _rank_edges(edges, first_edge)
+    # Edges sorted by the hypothesis that they lead into, best first.
+    order = np.argsort(-edges[3], kind="mergesort")
+    ranked = edges[:, order[np.argsort(edges[0][order], kind="mergesort")]]
+    first_edge = np.searchsorted(ranked[0], np.arange(first[n + 1] + 1))
     links, hashes = np.empty((2, 256), np.int64), np.empty((2, 256), np.uint64)
     items = Items(links[0], links[1], np.empty(256), hashes[0], hashes[1])
     priorities, waiting, size = np.empty(256), np.empty(256, np.int64), 0

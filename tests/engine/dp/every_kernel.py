@@ -49,8 +49,6 @@ def warm() -> None:
     charts.expectations(n, arcs, siblings, True, chart, charts.chart_for(n), np.zeros((n + 1, n + 1)))
     spanning.best_tree(n, arcs, True, heads[0])
     spanning.k_best_trees(n, arcs, True, 2, heads, np.zeros(2))
-    numbers = np.arange(4)
-    charts.keep_least(2, 3, np.zeros(4), numbers.copy(), numbers.copy(), numbers.copy(), numbers.copy())
     _warm_rules()
     _warm_evolution()
 

@@ -363,14 +363,6 @@ def _total(tree, nodes, weights, k, epsilon, room, tallies):
 
 
 @part(bare=True)
-def _share(node, total, room):
-    """Let the shares of a node add up to one, but for rounding."""
-    shares = room.shares[node]
-    for c in range(room.sizes[node]):
-        shares[c] /= total
-
-
-@part(bare=True)
 def _add_products(begin, end, nodes, room, counts):
     """For a tree of which all classes are kept: add the products of table and ratios, several nodes of one link at a
     time."""
@@ -415,9 +407,6 @@ def _descend(begin, end, nodes, weights, room, counts):
             for c in range(size):
                 shares[c] = weights.first[kept[c]] * row[kept[c]]
                 total += shares[c]
-            _share(node, total, room)
-            for c in range(size):
-                counts.first[kept[c]] += shares[c]
         else:
             others, n_others, ratios, message = (
                 room.kept[parent], room.sizes[parent], room.ratios[node], room.messages[node],
@@ -440,10 +429,13 @@ def _descend(begin, end, nodes, weights, room, counts):
                         share += product * steps[others[d]]
                     shares[c] = share
                     total += share
-            _share(node, total, room)
+        for c in range(size):
+            shares[c] /= total
         seen = counts.emission[nodes.places[at]]
         for c in range(size):
             seen[kept[c]] += shares[c]
+            if nodes.parents[at] < 0:
+                counts.first[kept[c]] += shares[c]
     if whole:
         _add_products(begin, end, nodes, room, counts)
 
