@@ -3,10 +3,15 @@
 A class says what its file holds (``KIND``), and how what it has learned stands there (``SAVED``). Where that is not
 all, it adds to what is written (``_arrays``, ``_extra``, ``_components``) and taken back (``_restore``). Everything
 else about files stands here.
+
+The methods of a model take what people have. A method says by its annotation what it works on (``corpus: Corpus``);
+called with something else, such as a path, a list of strings or a list of lists of words, it gets what ``READERS``
+makes of that, as the model reads its texts. Nothing is imported before there is something to read.
 """
 
 from __future__ import annotations
 
+import inspect
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import wraps
@@ -17,11 +22,11 @@ from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 
+from corpuscle.catalogue import find
 from corpuscle.errors import NotLearned
 from corpuscle.model.kinds import Kind
 from corpuscle.model.saved import Saved
 from corpuscle.model.store import Container, Part, save
-from corpuscle.model.taking import takes_anything
 from corpuscle.progress import say
 from corpuscle.scale import default_workers, workers
 from corpuscle.settings import CLUSTER, WORKERS, Settings, learned
@@ -30,6 +35,55 @@ T = TypeVar("T")
 
 _NONE = np.empty(0, np.uint64)
 _ITEMS = {"items/training": "items_", "items/tuning": "tuning_items_"}
+
+READERS = {
+    "Corpus": "corpuscle.text.reading:corpus",
+    "Corpus | Forest": "corpuscle.text.reading:corpus",
+    "Bitext": "corpuscle.text.reading:bitext",
+    "Treebank": "corpuscle.text.reading:treebank",
+    "Trees": "corpuscle.text.reading:trees",
+    "Documents": "corpuscle.entities.documents:given",
+    "Messages": "corpuscle.text.reading:messages",
+    "Sequence[Pair]": "corpuscle.text.reading:pairs",
+    "names": "corpuscle.text.reading:names",
+}
+"""What a parameter is annotated with -> what makes that of anything: called with the value and the model."""
+_LISTS = frozenset({"Messages", "Sequence[Pair]", "names"})
+"""No classes of ours: a model takes whatever has them, and only strings, lists, tuples and paths are read."""
+
+
+def reader_of(parameter: inspect.Parameter) -> str:
+    """The key of ``READERS`` for a parameter, if it is one: its annotation, None aside."""
+    kind = str(parameter.annotation).removesuffix(" | None")
+    return "names" if (kind, parameter.name) == ("Iterable[str]", "names") else kind
+
+
+def _is_raw(value: Any, kind: str) -> bool:
+    """Whether a value is yet to be read, or a mistake, not data of that kind; nothing stays nothing."""
+    name = type(value).__name__
+    if kind in _LISTS:
+        return isinstance(value, str | list | tuple | PathLike) or (kind, name) == ("Messages", "Corpus")
+    return value is not None and name not in kind.split(" | ")
+
+
+def _reading(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A method that reads what it is called with; itself if it works on nothing that is read."""
+    parameters = inspect.signature(function).parameters.values()
+    kinds = {(at, each.name): kind for at, each in enumerate(parameters) if (kind := reader_of(each)) in READERS}
+    if not kinds:
+        return function
+
+    @wraps(function)
+    def reading(self: Model, *given: Any, **named: Any) -> Any:
+        values = [self, *given]
+        for (at, name), kind in kinds.items():
+            if at < len(values) and _is_raw(values[at], kind):
+                values[at] = find(READERS[kind])(values[at], self)
+            elif name in named and _is_raw(named[name], kind):
+                named[name] = find(READERS[kind])(named[name], self)
+        return function(*values, **named)
+
+    return reading
 
 
 def _with_next_settings(fit: Callable[..., Any]) -> Callable[..., Any]:
@@ -80,8 +134,8 @@ class Model(Settings):
             owner = next(base for base in cls.__mro__ if name in vars(base))
             verb = vars(owner)[name]
             if owner in parts and isinstance(verb, FunctionType) and not name.startswith("_"):
-                taking = takes_anything(verb)
-                setattr(cls, name, _SETTLING[name](taking) if name in _SETTLING else taking)
+                reading = _reading(verb)
+                setattr(cls, name, _SETTLING[name](reading) if name in _SETTLING else reading)
 
     workers: int | None = WORKERS
     cluster: Any = CLUSTER
