@@ -43,9 +43,8 @@ from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from typing import Any, NamedTuple, Protocol, Union
 
-from corpuscle.catalogue import TASKS, find
+from corpuscle.catalogue import TASKS, extensions, find
 from corpuscle.errors import InputError, SettingError
-from corpuscle.extensions import extensions
 from corpuscle.settings import Parallel, Seeded, Setting, check_together, option_of, setting, typed
 
 _READERS = "corpuscle.text.inputs"
@@ -113,13 +112,6 @@ class Input:
         return {"type": "string", "description": self.help, **default}
 
 
-def _input(kind: str, help: str = "", *, reader: str = "", **facts: Any) -> Any:
-    """An Input that a reader of ``text.inputs`` makes, or another one; an option is one that need not be given."""
-    if facts.get("option"):
-        facts.setdefault("default", None)
-    return Input(reader or f"{_READERS}:{kind}", help, **facts)
-
-
 RAW = Setting(False, "The input is running text: split it into sentences and tokens.", name="raw", type=bool)
 SEED: Any = Seeded.SETTINGS["seed"]
 MOST = 10**9
@@ -130,24 +122,30 @@ ITEMS: Any = setting("How many items.", default=20, low=1, high=500)
 """Of a view for annotators."""
 
 
-def text(help: str = "", *, raw: bool = False, **facts: Any) -> Any:
-    """A text as the model reads it; ``raw``: or running text."""
-    return _input("text", help, **({"options": {"raw": RAW}} if raw else {}) | facts)
+def _input(kind: str, help: str = "", *, reader: str = "", raw: bool = False, **facts: Any) -> Any:
+    """An Input that a reader of ``text.inputs`` makes, or another one; an option is one that need not be given.
+    ``raw``: it may be running text."""
+    optional = {"default": None} if facts.get("option") else {}
+    return Input(
+        reader or f"{_READERS}:{kind}", help, **(optional | ({"options": {"raw": RAW}} if raw else {}) | facts)
+    )
 
 
-def treebank(help: str = "", *, raw: bool = False, **facts: Any) -> Any:
-    """A treebank; ``raw``: or a text without annotation, also running text."""
-    return _input("treebank", help, **({"options": {"raw": RAW}} if raw else {}) | facts)
-
-
-def lines(help: str = "", *, raw: bool = False, **facts: Any) -> Any:
-    """Lines that were typed, as strings; ``raw``: or the sentences of running text."""
-    return _input("lines", help, **({"options": {"raw": RAW}} if raw else {}) | facts)
-
-
-def messages(help: str = "", *, raw: bool = False, **facts: Any) -> Any:
-    """Messages, a list of words each; ``raw``: or running text."""
-    return _input("messages", help, **({"options": {"raw": RAW}} if raw else {}) | facts)
+text = partial(_input, "text")
+"""A text as the model reads it."""
+treebank = partial(_input, "treebank")
+"""A treebank; ``raw``: or a text without annotation, also running text."""
+lines = partial(_input, "lines")
+"""Lines that were typed, as strings; ``raw``: or the sentences of running text."""
+messages = partial(_input, "messages")
+"""Messages, a list of words each; ``raw``: or running text."""
+trees = partial(_input, "trees")
+pairs = partial(_input, "pairs")
+names = partial(_input, "names")
+path = partial(_input, "as_given")
+"""The path of a file; or whatever else was given, where the body reads it because only it knows how."""
+word = partial(_input, "word", offers="plain")
+"""A word or a few, not a file."""
 
 
 def read_by(function: str, help: str = "", **facts: Any) -> Any:
@@ -158,15 +156,6 @@ def read_by(function: str, help: str = "", **facts: Any) -> Any:
 def made_by(reader: str, help: str = "", **facts: Any) -> Any:
     """What a reader of a task makes, see ``Input.reader``."""
     return _input("", help, reader=reader, **facts)
-
-
-trees = partial(_input, "trees")
-pairs = partial(_input, "pairs")
-names = partial(_input, "names")
-path = partial(_input, "as_given")
-"""The path of a file; or whatever else was given, where the body reads it because only it knows how."""
-word = partial(_input, "word", offers="plain")
-"""A word or a few, not a file."""
 
 
 def bitext(help: str = "", **facts: Any) -> Any:

@@ -2,7 +2,7 @@
 
 A format has a name, the ends of names of its files, and a function ``"module:function"`` from a path to lines. Wherever
 a text is read, and in kits, files that are called so are read by it. Other packages add formats, see
-``corpuscle.extensions``. What is in no format is text as it is.
+``corpuscle.catalogue``. What is in no format is text as it is.
 """
 
 from __future__ import annotations
@@ -10,8 +10,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 
-from corpuscle.catalogue import find
-from corpuscle.extensions import extensions
+from corpuscle.catalogue import extensions, find
 from corpuscle.text.files import AnyPath
 
 
