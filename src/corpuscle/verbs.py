@@ -105,7 +105,6 @@ class Input:
         """What the verb works on, made of what it was given."""
         return find(self.reader)(value, model, self, **options)
 
-    @property
     def schema(self) -> dict[str, Any]:
         """The JSON schema of what a form asks for."""
         default = {"default": self.default.text} if isinstance(self.default, Typed) else {}
@@ -125,10 +124,9 @@ ITEMS: Any = setting("How many items.", default=20, low=1, high=500)
 def _input(kind: str, help: str = "", *, reader: str = "", raw: bool = False, **facts: Any) -> Any:
     """An Input that a reader of ``text.inputs`` makes, or another one; an option is one that need not be given.
     ``raw``: it may be running text."""
-    optional = {"default": None} if facts.get("option") else {}
-    return Input(
-        reader or f"{_READERS}:{kind}", help, **(optional | ({"options": {"raw": RAW}} if raw else {}) | facts)
-    )
+    usual: dict[str, Any] = {"default": None} if facts.get("option") else {}
+    usual |= {"options": {"raw": RAW}} if raw else {}
+    return Input(reader or f"{_READERS}:{kind}", help, **(usual | facts))
 
 
 text = partial(_input, "text")
@@ -413,15 +411,12 @@ class Verb:
 
     def schema(self) -> dict[str, Any]:
         """The JSON schema of what a form asks for: texts and settings, the model apart."""
-        properties, needed = {}, []
-        for name, each in self.parameters.items():
-            if isinstance(each, Setting):
-                if not each.runtime:
-                    properties[name] = each.schema()
-                    needed += [name] * each.required
-            elif not each.kinds and not each.form:
-                properties[name] = each.schema
-                needed += [name] * (each.default is ...)
+        asked = {
+            name: each for name, each in self.parameters.items()
+            if not (each.runtime if isinstance(each, Setting) else each.kinds or each.form)
+        }  # fmt: skip
+        properties = {name: each.schema() for name, each in asked.items()}
+        needed = [name for name, each in asked.items() if each.default is ...]
         about = {"title": f"{self.task} {self.name}", "description": " ".join(self.help.split()), "type": "object"}
         return about | {"properties": properties, "required": needed, "additionalProperties": False}
 
@@ -431,8 +426,7 @@ class Verb:
     def read(self, *given: Any, **named: Any) -> Ready:
         """The arguments of the function: settings are checked first, then the model is read, which knows how its texts
         are read, and the other inputs in their order."""
-        values = dict(zip(self.takes, given, strict=False)) | named
-        values = self.checked(values)
+        values = self.checked(dict(zip(self.takes, given, strict=False)) | named)
         settings = {name: values[name] for name in self.own_settings if values.get(name) is not None}
         shared = [name for name in Parallel.SETTINGS if self.work or name in self.own_settings]
         work = {name: values[name] for name in shared if values.get(name) is not None}
@@ -470,8 +464,8 @@ class Verb:
 
     def _with_metrics(self, result: Shown, arguments: Mapping[str, Any]) -> Shown:
         """The result of an evaluation, with what metrics of other packages say of the same outputs."""
-        names = {name: name.removeprefix(f"{self.task}.") for name in extensions("metrics")}
-        metrics = {short: extensions("metrics")[name] for name, short in names.items() if short != name}
+        of_task = f"{self.task}."
+        metrics = {n.removeprefix(of_task): each for n, each in extensions("metrics").items() if n.startswith(of_task)}
         if not metrics:
             return result
         more = {name: metric(arguments["gold"], arguments["found"]) for name, metric in metrics.items()}
