@@ -66,48 +66,28 @@ def _is_raw(value: Any, kind: str) -> bool:
     return value is not None and name not in kind.split(" | ")
 
 
-def _reading(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A method that reads what it is called with; itself if it works on nothing that is read."""
-    parameters = inspect.signature(function).parameters.values()
+def _as_called(name: str, method: Callable[..., Any]) -> Callable[..., Any]:
+    """A method that reads what it is called with; itself if it works on nothing that is read. ``fit`` begins with the
+    settings that ``set_params`` has left for it, and what ``checkpoint`` resumes is work with those."""
+    parameters = inspect.signature(method).parameters.values()
     kinds = {(at, each.name): kind for at, each in enumerate(parameters) if (kind := reader_of(each)) in READERS}
-    if not kinds:
-        return function
+    if not kinds and name not in ("fit", "checkpoint"):
+        return method
 
-    @wraps(function)
-    def reading(self: Model, *given: Any, **named: Any) -> Any:
-        values = [self, *given]
-        for (at, name), kind in kinds.items():
+    @wraps(method)
+    def called(self: Model, *given: Any, **named: Any) -> Any:
+        if name == "fit":
+            self._renew()
+        model = self._next if name == "checkpoint" else self
+        values = [model, *given]
+        for (at, parameter), kind in kinds.items():
             if at < len(values) and _is_raw(values[at], kind):
-                values[at] = find(READERS[kind])(values[at], self)
-            elif name in named and _is_raw(named[name], kind):
-                named[name] = find(READERS[kind])(named[name], self)
-        return function(*values, **named)
+                values[at] = find(READERS[kind])(values[at], model)
+            elif parameter in named and _is_raw(named[parameter], kind):
+                named[parameter] = find(READERS[kind])(named[parameter], model)
+        return method(*values, **named)
 
-    return reading
-
-
-def _with_next_settings(fit: Callable[..., Any]) -> Callable[..., Any]:
-    """``fit`` of a model, which begins with the settings that ``set_params`` has left for it."""
-
-    @wraps(fit)
-    def renewed(self: Model, *given: Any, **named: Any) -> Any:
-        self._renew()
-        return fit(self, *given, **named)
-
-    return renewed
-
-
-def _for_next_settings(checkpoint: Callable[..., Any]) -> Callable[..., Any]:
-    """``checkpoint`` of a model, whose unfinished work is that of the settings with which ``fit`` will begin."""
-
-    @wraps(checkpoint)
-    def ahead(self: Model, *given: Any, **named: Any) -> Any:
-        return checkpoint(self._next, *given, **named)
-
-    return ahead
-
-
-_SETTLING = {"fit": _with_next_settings, "checkpoint": _for_next_settings}
+    return called
 
 
 class Model(Settings):
@@ -132,10 +112,9 @@ class Model(Settings):
         parts = [base for base in cls.__mro__ if base is cls or not issubclass(base, Settings)]
         for name in dict.fromkeys(name for part in parts for name in vars(part)):
             owner = next(base for base in cls.__mro__ if name in vars(base))
-            verb = vars(owner)[name]
-            if owner in parts and isinstance(verb, FunctionType) and not name.startswith("_"):
-                reading = _reading(verb)
-                setattr(cls, name, _SETTLING[name](reading) if name in _SETTLING else reading)
+            method = vars(owner)[name]
+            if owner in parts and isinstance(method, FunctionType) and not name.startswith("_"):
+                setattr(cls, name, _as_called(name, method))
 
     workers: int | None = WORKERS
     cluster: Any = CLUSTER
