@@ -11,7 +11,7 @@ import pytest
 import corpuscle
 from corpuscle.catalogue import TASKS
 from corpuscle.errors import CorpuscleError
-from corpuscle.model.taking import _READERS, _kind
+from corpuscle.model.base import READERS, reader_of
 from corpuscle.text import Bitext, Corpus, Treebank, read_conllu
 from tests.tiny_models import FOLDER, TREES
 
@@ -30,7 +30,7 @@ def verbs(model):
         if not name.startswith("_") and name not in NOT_VERBS:
             parameters = list(inspect.signature(method).parameters.values())[1:]
             needed = [each for each in parameters if each.default is each.empty and each.kind < each.VAR_POSITIONAL]
-            if len(needed) == 1 and (place := _READERS.get(_kind(needed[0]))) is not None:
+            if len(needed) == 1 and (place := READERS.get(reader_of(needed[0]))) is not None:
                 yield name, place.rpartition(":")[2]
 
 

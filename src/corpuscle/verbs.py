@@ -43,9 +43,8 @@ from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from typing import Any, NamedTuple, Protocol, Union
 
-from corpuscle.catalogue import TASKS, find
+from corpuscle.catalogue import TASKS, extensions, find
 from corpuscle.errors import InputError, SettingError
-from corpuscle.extensions import extensions
 from corpuscle.settings import Parallel, Seeded, Setting, check_together, option_of, setting, typed
 
 _READERS = "corpuscle.text.inputs"
@@ -106,18 +105,10 @@ class Input:
         """What the verb works on, made of what it was given."""
         return find(self.reader)(value, model, self, **options)
 
-    @property
     def schema(self) -> dict[str, Any]:
         """The JSON schema of what a form asks for."""
         default = {"default": self.default.text} if isinstance(self.default, Typed) else {}
         return {"type": "string", "description": self.help, **default}
-
-
-def _input(kind: str, help: str = "", *, reader: str = "", **facts: Any) -> Any:
-    """An Input that a reader of ``text.inputs`` makes, or another one; an option is one that need not be given."""
-    if facts.get("option"):
-        facts.setdefault("default", None)
-    return Input(reader or f"{_READERS}:{kind}", help, **facts)
 
 
 RAW = Setting(False, "The input is running text: split it into sentences and tokens.", name="raw", type=bool)
@@ -130,24 +121,29 @@ ITEMS: Any = setting("How many items.", default=20, low=1, high=500)
 """Of a view for annotators."""
 
 
-def text(help: str = "", *, raw: bool = False, **facts: Any) -> Any:
-    """A text as the model reads it; ``raw``: or running text."""
-    return _input("text", help, **({"options": {"raw": RAW}} if raw else {}) | facts)
+def _input(kind: str, help: str = "", *, reader: str = "", raw: bool = False, **facts: Any) -> Any:
+    """An Input that a reader of ``text.inputs`` makes, or another one; an option is one that need not be given.
+    ``raw``: it may be running text."""
+    usual: dict[str, Any] = {"default": None} if facts.get("option") else {}
+    usual |= {"options": {"raw": RAW}} if raw else {}
+    return Input(reader or f"{_READERS}:{kind}", help, **(usual | facts))
 
 
-def treebank(help: str = "", *, raw: bool = False, **facts: Any) -> Any:
-    """A treebank; ``raw``: or a text without annotation, also running text."""
-    return _input("treebank", help, **({"options": {"raw": RAW}} if raw else {}) | facts)
-
-
-def lines(help: str = "", *, raw: bool = False, **facts: Any) -> Any:
-    """Lines that were typed, as strings; ``raw``: or the sentences of running text."""
-    return _input("lines", help, **({"options": {"raw": RAW}} if raw else {}) | facts)
-
-
-def messages(help: str = "", *, raw: bool = False, **facts: Any) -> Any:
-    """Messages, a list of words each; ``raw``: or running text."""
-    return _input("messages", help, **({"options": {"raw": RAW}} if raw else {}) | facts)
+text = partial(_input, "text")
+"""A text as the model reads it."""
+treebank = partial(_input, "treebank")
+"""A treebank; ``raw``: or a text without annotation, also running text."""
+lines = partial(_input, "lines")
+"""Lines that were typed, as strings; ``raw``: or the sentences of running text."""
+messages = partial(_input, "messages")
+"""Messages, a list of words each; ``raw``: or running text."""
+trees = partial(_input, "trees")
+pairs = partial(_input, "pairs")
+names = partial(_input, "names")
+path = partial(_input, "as_given")
+"""The path of a file; or whatever else was given, where the body reads it because only it knows how."""
+word = partial(_input, "word", offers="plain")
+"""A word or a few, not a file."""
 
 
 def read_by(function: str, help: str = "", **facts: Any) -> Any:
@@ -158,15 +154,6 @@ def read_by(function: str, help: str = "", **facts: Any) -> Any:
 def made_by(reader: str, help: str = "", **facts: Any) -> Any:
     """What a reader of a task makes, see ``Input.reader``."""
     return _input("", help, reader=reader, **facts)
-
-
-trees = partial(_input, "trees")
-pairs = partial(_input, "pairs")
-names = partial(_input, "names")
-path = partial(_input, "as_given")
-"""The path of a file; or whatever else was given, where the body reads it because only it knows how."""
-word = partial(_input, "word", offers="plain")
-"""A word or a few, not a file."""
 
 
 def bitext(help: str = "", **facts: Any) -> Any:
@@ -424,15 +411,12 @@ class Verb:
 
     def schema(self) -> dict[str, Any]:
         """The JSON schema of what a form asks for: texts and settings, the model apart."""
-        properties, needed = {}, []
-        for name, each in self.parameters.items():
-            if isinstance(each, Setting):
-                if not each.runtime:
-                    properties[name] = each.schema()
-                    needed += [name] * each.required
-            elif not each.kinds and not each.form:
-                properties[name] = each.schema
-                needed += [name] * (each.default is ...)
+        asked = {
+            name: each for name, each in self.parameters.items()
+            if not (each.runtime if isinstance(each, Setting) else each.kinds or each.form)
+        }  # fmt: skip
+        properties = {name: each.schema() for name, each in asked.items()}
+        needed = [name for name, each in asked.items() if each.default is ...]
         about = {"title": f"{self.task} {self.name}", "description": " ".join(self.help.split()), "type": "object"}
         return about | {"properties": properties, "required": needed, "additionalProperties": False}
 
@@ -442,8 +426,7 @@ class Verb:
     def read(self, *given: Any, **named: Any) -> Ready:
         """The arguments of the function: settings are checked first, then the model is read, which knows how its texts
         are read, and the other inputs in their order."""
-        values = dict(zip(self.takes, given, strict=False)) | named
-        values = self.checked(values)
+        values = self.checked(dict(zip(self.takes, given, strict=False)) | named)
         settings = {name: values[name] for name in self.own_settings if values.get(name) is not None}
         shared = [name for name in Parallel.SETTINGS if self.work or name in self.own_settings]
         work = {name: values[name] for name in shared if values.get(name) is not None}
@@ -481,8 +464,8 @@ class Verb:
 
     def _with_metrics(self, result: Shown, arguments: Mapping[str, Any]) -> Shown:
         """The result of an evaluation, with what metrics of other packages say of the same outputs."""
-        names = {name: name.removeprefix(f"{self.task}.") for name in extensions("metrics")}
-        metrics = {short: extensions("metrics")[name] for name, short in names.items() if short != name}
+        of_task = f"{self.task}."
+        metrics = {n.removeprefix(of_task): each for n, each in extensions("metrics").items() if n.startswith(of_task)}
         if not metrics:
             return result
         more = {name: metric(arguments["gold"], arguments["found"]) for name, metric in metrics.items()}

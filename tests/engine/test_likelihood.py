@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from corpuscle.engine.optim import likelihood
-from corpuscle.engine.optim.mert import Pools
+from corpuscle.engine import likelihood
+from corpuscle.engine.mert import Pools
 from corpuscle.random import Random
 
 

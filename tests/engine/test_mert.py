@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from corpuscle.engine.optim import mert
+from corpuscle.engine import mert
 from corpuscle.random import Random
 
 

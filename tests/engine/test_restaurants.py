@@ -7,9 +7,9 @@ from math import exp, lgamma, log
 import numpy as np
 import pytest
 
-from corpuscle.engine.restaurants import columns, seating, variable
 from corpuscle.engine.restaurants import hierarchy as hpy
 from corpuscle.engine.restaurants import pool as pools
+from corpuscle.engine.restaurants import seating, variable
 from corpuscle.random import Random
 
 
@@ -42,14 +42,14 @@ def fill(tokens, pool, root, draws, base):
 def sizes_of(pool, entry):
     """All table sizes of an entry, falling."""
     customers, tables, singles = (
-        int(pool.entries[entry, c]) for c in (columns.CUSTOMERS, columns.TABLES, columns.SINGLES)
+        int(pool.entries[entry, c]) for c in (pools.CUSTOMERS, pools.TABLES, pools.SINGLES)
     )
-    sizes, at = [], int(pool.entries[entry, columns.CELLS])
+    sizes, at = [], int(pool.entries[entry, pools.CELLS])
     if at < 0 and tables > singles:
         sizes = [customers - singles]
     while at >= 0:
-        sizes += [int(pool.cells[at, columns.SIZE])] * int(pool.cells[at, columns.COUNT])
-        at = int(pool.cells[at, columns.NEXT])
+        sizes += [int(pool.cells[at, pools.SIZE])] * int(pool.cells[at, pools.COUNT])
+        at = int(pool.cells[at, pools.NEXT])
     return sizes + [1] * singles
 
 
@@ -85,7 +85,7 @@ def test_predictions_sum_to_one_and_counts_are_sound_after_any_history(depth):
     for i in present:
         hpy.remove(pool, nodes[i], int(tokens[i, -1]), draws)
     seating.verify(pool)
-    used, free = pool.counters[:, columns.USED], pool.counters[:, columns.FREE_COUNT]
+    used, free = pool.counters[:, pools.USED], pool.counters[:, pools.FREE_COUNT]
     assert (used - free).tolist() == [1, 0, 0]  # the root alone
     assert (pool.node_index >= 0).sum() == (pool.entry_index >= 0).sum() == 0
 
@@ -468,7 +468,7 @@ def test_variable_depth_sums_to_one_and_everything_can_be_removed():
     for i, dish in enumerate(text):
         variable.remove_variable(pool, root, text, i, depths[i], dish, draws)
     seating.verify(pool, variable=True)
-    assert (pool.counters[:, columns.USED] - pool.counters[:, columns.FREE_COUNT]).tolist() == [1, 0, 0]
+    assert (pool.counters[:, pools.USED] - pool.counters[:, pools.FREE_COUNT]).tolist() == [1, 0, 0]
     assert pool.nodes[root].tolist()[2:] == [0] * 6
 
 

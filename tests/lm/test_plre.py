@@ -9,8 +9,7 @@ import pytest
 
 import corpuscle
 from corpuscle.cli.main import main
-from corpuscle.engine.ngrams.low_rank_shares import CONTEXT, WORD, layer_share
-from corpuscle.engine.ngrams.trie import step
+from corpuscle.engine.ngrams.trie import CONTEXT, WORD, layer_share, step
 from corpuscle.errors import InputError, SettingError
 from corpuscle.lm import Mixture, NgramModel, PlreModel, read_arpa, write_arpa
 from corpuscle.lm.kernels import ensemble

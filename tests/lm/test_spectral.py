@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from bench.lm_truth import Truth
-from corpuscle.engine.linalg.duals import duals_of
+from corpuscle.engine.linalg.cca import duals_of
 from corpuscle.engine.ngrams.counting import count_ngrams
 from corpuscle.lm.kernels.operators import FULL, HIDDEN, REDUCED, clipped_totals, trace
 from corpuscle.lm.spectral import (

@@ -20,8 +20,7 @@ from corpuscle.samples import generate, write
 from corpuscle.samples.concepts import CONCEPTS
 from corpuscle.samples.language import CHANGES
 from corpuscle.samples.messages import WAYS
-from corpuscle.samples.scripts import SCRIPTS, latin
-from corpuscle.samples.sounds import CONSONANTS, VOWELS, inventory
+from corpuscle.samples.sounds import CONSONANTS, SCRIPTS, VOWELS, inventory, latin
 from corpuscle.text import read_text
 from corpuscle.text.alignments import read_pharaoh
 from corpuscle.text.bitext import read_bitext

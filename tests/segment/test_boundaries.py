@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from corpuscle.compiled import kernel
-from corpuscle.engine.restaurants.columns import CELL_ROWS, CUSTOMERS, ENTRIES, FREE_COUNT, NODES, USED
 from corpuscle.engine.restaurants.hierarchy import remove
+from corpuscle.engine.restaurants.pool import CELL_ROWS, CUSTOMERS, ENTRIES, FREE_COUNT, NODES, USED
 from corpuscle.engine.restaurants.seating import verify
 from corpuscle.random import Random
 from corpuscle.segment.kernels import boundaries

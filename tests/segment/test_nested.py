@@ -7,10 +7,10 @@ from math import exp, log
 import numpy as np
 import pytest
 
-from corpuscle.engine.dp.semirings import MAX, SUM
+from corpuscle.engine.dp import MAX, SUM
 from corpuscle.engine.restaurants import hierarchy as hpy
 from corpuscle.engine.restaurants import pool as pools
-from corpuscle.engine.restaurants.columns import DISH, FREE_COUNT, NODE, USED
+from corpuscle.engine.restaurants.pool import DISH, FREE_COUNT, NODE, USED
 from corpuscle.engine.restaurants.seating import sample_parameters
 from corpuscle.random import Random, shuffle
 from corpuscle.segment import NestedSegmenter

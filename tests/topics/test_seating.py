@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from corpuscle.compiled import kernel
-from corpuscle.engine.restaurants.columns import (
+from corpuscle.engine.restaurants.gibbs import available_context
+from corpuscle.engine.restaurants.pool import (
     CELLS,
     COUNT,
     CUSTOMERS,
@@ -22,7 +23,6 @@ from corpuscle.engine.restaurants.columns import (
     TABLES,
     USED,
 )
-from corpuscle.engine.restaurants.gibbs import available_context
 from corpuscle.random import Random
 from corpuscle.topics.kernels import seating as at
 from corpuscle.topics.kernels.block_weights import N_TABLES, N_WORDS, new_block, switch_probability, weigh

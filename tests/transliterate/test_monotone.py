@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from corpuscle.compiled import frozen
-from corpuscle.engine.phrases.extraction import trie
+from corpuscle.engine.phrase_extraction import trie
 from corpuscle.lm import NgramModel
 from corpuscle.random import Random
 from corpuscle.text.corpus import Corpus

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from corpuscle.engine.phrases.extraction import extract, intern, linked, trie
+from corpuscle.engine.phrase_extraction import extract, intern, linked, trie
 from corpuscle.random import Random
 from corpuscle.text.alignments import Alignments
 from corpuscle.text.bitext import Bitext

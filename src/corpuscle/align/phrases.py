@@ -17,7 +17,8 @@ from itertools import pairwise
 import numpy as np
 
 from corpuscle.compiled import frozen
-from corpuscle.engine.phrases.extraction import (
+from corpuscle.engine.phrase_decoding import Options, find_nodes
+from corpuscle.engine.phrase_extraction import (
     LONGEST,
     LexicalWeights,
     Occurrences,
@@ -28,7 +29,6 @@ from corpuscle.engine.phrases.extraction import (
     linked,
     trie,
 )
-from corpuscle.engine.phrases.stacks import Options, find_nodes
 from corpuscle.model import Array, Container, vocab_arrays
 from corpuscle.text.alignments import Alignments
 from corpuscle.text.bitext import Bitext
@@ -70,7 +70,7 @@ class PhraseTable:
     - ``trie``: the source phrases; ``first_entry``: int64 (nodes + 1,), the entries of each node, frequent first;
     - ``target_starts``: int64 (entries + 1,), ``targets``: int32, the target phrases;
     - ``counts``: float64 (entries,); ``lexical``: float32 (entries, 2), lex(f|e) and lex(e|f);
-    - ``links``: uint64 (entries,), the inner links as bits, see ``engine.phrases.extraction.Occurrences``;
+    - ``links``: uint64 (entries,), the inner links as bits, see ``engine.phrase_extraction.Occurrences``;
     - ``piece_starts``: int64 (entries + 1,), ``pieces``: int32, each entry cut into its smallest pieces, where a model
       needs them; otherwise there are none.
     """

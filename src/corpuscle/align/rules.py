@@ -18,7 +18,7 @@ from corpuscle.align.phrases import (
     log_features,
     merged_links,
 )
-from corpuscle.engine.phrases.extraction import LONGEST, Occurrences, lexical, linked
+from corpuscle.engine.phrase_extraction import LONGEST, Occurrences, lexical, linked
 from corpuscle.text.alignments import Alignments
 from corpuscle.text.bitext import Bitext
 from corpuscle.text.corpus import Corpus

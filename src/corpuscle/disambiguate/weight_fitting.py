@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from corpuscle.disambiguate.topics import SparseProduct
-from corpuscle.engine.optim import likelihood
+from corpuscle.engine import likelihood
 
 _STEPS = 300
 _SMALLEST = 1e-12

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from corpuscle import model as container
-from corpuscle.engine.containers.hashtable import new_index
+from corpuscle.engine.hashtable import new_index
 from corpuscle.entities.base import EntityTagger, Tagged
 from corpuscle.entities.documents import UNTYPED, Documents
 from corpuscle.entities.kernels.fields import fill_index

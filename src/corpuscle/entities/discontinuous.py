@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from corpuscle.engine.containers.hashtable import new_index
+from corpuscle.engine.hashtable import new_index
 from corpuscle.entities.documents import Documents
 from corpuscle.entities.kernels import discontinuous as kernels
 from corpuscle.entities.kernels.discontinuous import BUCKETS, LONGEST, N_FEATURES, Lexicon, Text

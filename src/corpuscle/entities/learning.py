@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from corpuscle.engine.containers.hashtable import new_index
+from corpuscle.engine.hashtable import new_index
 from corpuscle.entities.features import Sheet
 from corpuscle.entities.kernels.features import features
 from corpuscle.entities.kernels.fields import Field, fill_index

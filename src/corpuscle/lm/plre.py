@@ -15,8 +15,7 @@ import numpy as np
 
 from corpuscle import model as container
 from corpuscle.engine.ngrams import smoothing, trie
-from corpuscle.engine.ngrams.low_rank_shares import Layers, frozen_layers
-from corpuscle.engine.ngrams.trie import Automaton, BackoffTables, Ngrams
+from corpuscle.engine.ngrams.trie import Automaton, BackoffTables, Layers, Ngrams, frozen_layers
 from corpuscle.errors import InputError, SettingError, warn
 from corpuscle.lm.base import LanguageModel
 from corpuscle.lm.kernels import ensemble

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from corpuscle.engine.ngrams.trie import Ngrams, chunk_bounds
-from corpuscle.engine.restaurants import columns as col
 from corpuscle.engine.restaurants import gibbs, seating
+from corpuscle.engine.restaurants import pool as col
 from corpuscle.engine.restaurants.contexts import Contexts, freeze
 from corpuscle.engine.restaurants.pool import Restaurants, grown, new_pool, new_root
 from corpuscle.model import Array, prefixed, stripped

@@ -37,8 +37,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from corpuscle.engine.linalg.cca import diagonal_cca
-from corpuscle.engine.linalg.duals import duals_of
+from corpuscle.engine.linalg.cca import diagonal_cca, duals_of
 from corpuscle.engine.linalg.lowrank import krylov_svd
 from corpuscle.engine.linalg.sparse import Rows, SparseOperator
 from corpuscle.engine.ngrams.trie import Ngrams

@@ -3,10 +3,15 @@
 A class says what its file holds (``KIND``), and how what it has learned stands there (``SAVED``). Where that is not
 all, it adds to what is written (``_arrays``, ``_extra``, ``_components``) and taken back (``_restore``). Everything
 else about files stands here.
+
+The methods of a model take what people have. A method says by its annotation what it works on (``corpus: Corpus``);
+called with something else, such as a path, a list of strings or a list of lists of words, it gets what ``READERS``
+makes of that, as the model reads its texts. Nothing is imported before there is something to read.
 """
 
 from __future__ import annotations
 
+import inspect
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import wraps
@@ -17,11 +22,11 @@ from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 
+from corpuscle.catalogue import find
 from corpuscle.errors import NotLearned
 from corpuscle.model.kinds import Kind
 from corpuscle.model.saved import Saved
 from corpuscle.model.store import Container, Part, save
-from corpuscle.model.taking import takes_anything
 from corpuscle.progress import say
 from corpuscle.scale import default_workers, workers
 from corpuscle.settings import CLUSTER, WORKERS, Settings, learned
@@ -31,29 +36,58 @@ T = TypeVar("T")
 _NONE = np.empty(0, np.uint64)
 _ITEMS = {"items/training": "items_", "items/tuning": "tuning_items_"}
 
-
-def _with_next_settings(fit: Callable[..., Any]) -> Callable[..., Any]:
-    """``fit`` of a model, which begins with the settings that ``set_params`` has left for it."""
-
-    @wraps(fit)
-    def renewed(self: Model, *given: Any, **named: Any) -> Any:
-        self._renew()
-        return fit(self, *given, **named)
-
-    return renewed
-
-
-def _for_next_settings(checkpoint: Callable[..., Any]) -> Callable[..., Any]:
-    """``checkpoint`` of a model, whose unfinished work is that of the settings with which ``fit`` will begin."""
-
-    @wraps(checkpoint)
-    def ahead(self: Model, *given: Any, **named: Any) -> Any:
-        return checkpoint(self._next, *given, **named)
-
-    return ahead
+READERS = {
+    "Corpus": "corpuscle.text.inputs:corpus",
+    "Corpus | Forest": "corpuscle.text.inputs:corpus",
+    "Bitext": "corpuscle.text.inputs:bitext",
+    "Treebank": "corpuscle.text.inputs:treebank",
+    "Trees": "corpuscle.text.inputs:trees",
+    "Documents": "corpuscle.entities.documents:given",
+    "Messages": "corpuscle.text.inputs:messages",
+    "Sequence[Pair]": "corpuscle.text.inputs:pairs",
+    "names": "corpuscle.text.inputs:names",
+}
+"""What a parameter is annotated with -> what makes that of anything: called with the value and the model."""
+_LISTS = frozenset({"Messages", "Sequence[Pair]", "names"})
+"""No classes of ours: a model takes whatever has them, and only strings, lists, tuples and paths are read."""
 
 
-_SETTLING = {"fit": _with_next_settings, "checkpoint": _for_next_settings}
+def reader_of(parameter: inspect.Parameter) -> str:
+    """The key of ``READERS`` for a parameter, if it is one: its annotation, None aside."""
+    kind = str(parameter.annotation).removesuffix(" | None")
+    return "names" if (kind, parameter.name) == ("Iterable[str]", "names") else kind
+
+
+def _is_raw(value: Any, kind: str) -> bool:
+    """Whether a value is yet to be read, or a mistake, not data of that kind; nothing stays nothing."""
+    name = type(value).__name__
+    if kind in _LISTS:
+        return isinstance(value, str | list | tuple | PathLike) or (kind, name) == ("Messages", "Corpus")
+    return value is not None and name not in kind.split(" | ")
+
+
+def _as_called(name: str, method: Callable[..., Any]) -> Callable[..., Any]:
+    """A method that reads what it is called with; itself if it works on nothing that is read. ``fit`` begins with the
+    settings that ``set_params`` has left for it, and what ``checkpoint`` resumes is work with those."""
+    parameters = inspect.signature(method).parameters.values()
+    kinds = {(at, each.name): kind for at, each in enumerate(parameters) if (kind := reader_of(each)) in READERS}
+    if not kinds and name not in ("fit", "checkpoint"):
+        return method
+
+    @wraps(method)
+    def called(self: Model, *given: Any, **named: Any) -> Any:
+        if name == "fit":
+            self._renew()
+        model = self._next if name == "checkpoint" else self
+        values = [model, *given]
+        for (at, parameter), kind in kinds.items():
+            if at < len(values) and _is_raw(values[at], kind):
+                values[at] = find(READERS[kind])(values[at], model)
+            elif parameter in named and _is_raw(named[parameter], kind):
+                named[parameter] = find(READERS[kind])(named[parameter], model)
+        return method(*values, **named)
+
+    return called
 
 
 class Model(Settings):
@@ -78,10 +112,9 @@ class Model(Settings):
         parts = [base for base in cls.__mro__ if base is cls or not issubclass(base, Settings)]
         for name in dict.fromkeys(name for part in parts for name in vars(part)):
             owner = next(base for base in cls.__mro__ if name in vars(base))
-            verb = vars(owner)[name]
-            if owner in parts and isinstance(verb, FunctionType) and not name.startswith("_"):
-                taking = takes_anything(verb)
-                setattr(cls, name, _SETTLING[name](taking) if name in _SETTLING else taking)
+            method = vars(owner)[name]
+            if owner in parts and isinstance(method, FunctionType) and not name.startswith("_"):
+                setattr(cls, name, _as_called(name, method))
 
     workers: int | None = WORKERS
     cluster: Any = CLUSTER

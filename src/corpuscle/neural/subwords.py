@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from corpuscle.compiled import frozen
-from corpuscle.engine.containers.hashtable import EMPTY, grown, new_index
+from corpuscle.engine.hashtable import EMPTY, grown, new_index
 from corpuscle.model import Array
 from corpuscle.neural.kernels.merges import GONE, Places, count_pairs, cut, join, most_frequent, room_for
 from corpuscle.text.corpus import Corpus, items_of, starts_of

@@ -4,9 +4,9 @@ Words that were seen there and words that were not are two matters: of the one i
 others what they look like. So both have weights of their own, but for the language model, which has one weight for
 whole messages. Each annotated token is looked at as if it had not been seen: without itself among the replacements, and
 with a language model of the other parts of the messages (jackknife), and, where no list of words is given, with their
-words alone. The weights have the highest likelihood (``engine.optim``). Most words are right as they are, so that the
-likely answer is too often to leave a word alone: the weights of the word itself are then lowered as far as F1 of the
-changes in the annotated messages rises.
+words alone. The weights have the highest likelihood (``engine.likelihood``). Most words are right as they are, so that
+the likely answer is too often to leave a word alone: the weights of the word itself are then lowered as far as F1 of
+the changes in the annotated messages rises.
 
 Och and Ney, "Discriminative training and maximum entropy models for statistical machine translation", 2002.
 """
@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from corpuscle.engine.optim import likelihood
-from corpuscle.engine.optim.mert import Pools
+from corpuscle.engine import likelihood
+from corpuscle.engine.mert import Pools
 from corpuscle.lm import NgramModel
 from corpuscle.normalise.candidates import CHANGE, CONTEXT, DEFAULTS, FEATURES, ITSELF, SEEN, SEEN_COLUMNS, seen_columns
 from corpuscle.normalise.contexts import Messages, context_scores, places_of

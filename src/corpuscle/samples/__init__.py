@@ -4,7 +4,7 @@
   in two scripts, noisy messages and their repair, notes with entities, and a lexicon;
 - ``write(folder, seed)``: the same as a folder of files, a kit for ``corpuscle learn``, with the truth in ``gold/``.
 
-How it is made, from the bottom up: ``sounds`` and ``scripts``, ``morphology`` and ``lexicon``, ``concepts`` and
+How it is made, from the bottom up: ``sounds`` (and scripts), ``lexicon`` (and morphology), ``concepts`` and
 ``meaning`` (what is said), ``grammar`` (how it is said), ``documents``, ``names``, ``messages``, ``entities``,
 ``language`` (all of them, and how the sister language says it), and ``kit`` (files).
 """
@@ -22,6 +22,6 @@ if TYPE_CHECKING:
     from corpuscle.samples.lexicon import Lexicon, Word
     from corpuscle.samples.messages import Message
     from corpuscle.samples.names import Name
-    from corpuscle.samples.scripts import Script
+    from corpuscle.samples.sounds import Script
 
 __all__, __getattr__, __dir__ = contents(__name__, __file__)

@@ -16,8 +16,7 @@ from corpuscle.samples.documents import Cast, Sentence, running_text, said_in_tu
 from corpuscle.samples.grammar import SLOTS, Grammar
 from corpuscle.samples.meaning import Context, Event, Speaker, Thing
 from corpuscle.samples.names import Name, NamePart
-from corpuscle.samples.scripts import Script
-from corpuscle.samples.sounds import Sounds
+from corpuscle.samples.sounds import Script, Sounds
 from corpuscle.text import standoff
 from corpuscle.text.mention_tags import TokenMention, tags_of_spans
 from corpuscle.text.standoff import Standoff

@@ -25,13 +25,11 @@ from corpuscle.samples.concepts import CONCEPTS
 from corpuscle.samples.documents import Cast, Document, Sentence, make_documents
 from corpuscle.samples.entities import Note, make_notes
 from corpuscle.samples.grammar import UNLINKED, Grammar, Phrase, leaves
-from corpuscle.samples.lexicon import Lexicon, Word, make_roots
+from corpuscle.samples.lexicon import Lexicon, Word, main_morphology, make_roots, sister_morphology
 from corpuscle.samples.meaning import Speaker
 from corpuscle.samples.messages import Channel, Message, make_messages
-from corpuscle.samples.morphology import main_morphology, sister_morphology
 from corpuscle.samples.names import Name, make_names
-from corpuscle.samples.scripts import Script, latin, other_script
-from corpuscle.samples.sounds import Sounds, inventory
+from corpuscle.samples.sounds import Script, Sounds, inventory, latin, other_script
 from corpuscle.text.alignments import Alignments
 from corpuscle.text.bitext import Bitext
 from corpuscle.text.brackets import parse_brackets

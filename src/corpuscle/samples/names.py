@@ -13,8 +13,7 @@ from typing import NamedTuple
 
 from corpuscle.random import Random
 from corpuscle.samples.lexicon import Word, features_of
-from corpuscle.samples.scripts import Script
-from corpuscle.samples.sounds import CONSONANTS, VOWELS, Sounds
+from corpuscle.samples.sounds import CONSONANTS, VOWELS, Script, Sounds
 
 RENDERINGS = {"w": "v", "x": "h", "h": "x", "ʤ": "ʒ", "ʧ": "ʃ", "ɲ": "nj", "ŋ": "ng", "ʦ": "ts", "j": "i"}
 RENDERINGS |= {"y": "u", "ø": "o", "ɨ": "i"}

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from corpuscle import model as container
-from corpuscle.engine.restaurants import columns as col
+from corpuscle.engine.restaurants import pool as col
 from corpuscle.engine.restaurants.contexts import check_contexts, depths
 from corpuscle.engine.restaurants.seating import sample_parameters
 from corpuscle.learning import Learner

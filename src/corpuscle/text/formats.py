@@ -2,7 +2,7 @@
 
 A format, such as that of a word processor, has a name, the ends of names of its files, and a function
 ``"module:function"`` from a path to lines. Wherever a text is read, and in kits, files that are called so are read by
-it. Other packages add formats, see ``corpuscle.extensions``. What is in no format is text as it is.
+it. Other packages add formats, see ``corpuscle.catalogue``. What is in no format is text as it is.
 
 UTF-8 is the rule for text, and a byte-order mark declares UTF-8, UTF-16 or UTF-32. Any other encoding must be named by
 the user: a guess is offered, never applied. Lines that are no UTF-8 in a file that otherwise is are found one by one,
@@ -23,9 +23,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
-from corpuscle.catalogue import find
+from corpuscle.catalogue import extensions, find
 from corpuscle.errors import InputError, SettingError
-from corpuscle.extensions import extensions
 from corpuscle.text.files import AnyPath, open_bytes
 from corpuscle.text.scripts import script_of_letter
 

@@ -8,7 +8,7 @@ types are copied to the end of one byte array, which together with its offsets i
 The kernels never allocate: when some array is full, or when a chunk of the text is done, they return a code, and
 ``Scanner`` grows the array or goes on. So each call is short, and memory is the text plus what comes out of it.
 
-The table is not that of ``engine.containers.hashtable``, a floor above this one: a key and its number share a slot
+The table is not that of ``engine.hashtable``, a floor above this one: a key and its number share a slot
 here, so that most tokens are found with one look at memory.
 
 Open addressing: Knuth, "The art of computer programming, vol. 3: sorting and searching", 1973, section 6.4.

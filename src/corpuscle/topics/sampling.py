@@ -13,7 +13,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from corpuscle.engine.ngrams.trie import chunk_bounds
-from corpuscle.engine.restaurants import columns as col
+from corpuscle.engine.restaurants import pool as col
 from corpuscle.engine.restaurants.gibbs import available_context
 from corpuscle.engine.restaurants.seating import to_arrays
 from corpuscle.learning import Learner

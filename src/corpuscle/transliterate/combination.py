@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from corpuscle.engine.optim import likelihood, mert
+from corpuscle.engine import likelihood, mert
 from corpuscle.errors import SettingError, warn
 from corpuscle.model import ITEMS, Array, Arrays, Container, Inner, Kind
 from corpuscle.settings import learned

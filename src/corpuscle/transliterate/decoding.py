@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from corpuscle.align import PhraseTable
-from corpuscle.engine.phrases.stacks import Options
+from corpuscle.engine.phrase_decoding import Options
 from corpuscle.lm import NgramModel
 from corpuscle.scale import Workers, chunks_of
 from corpuscle.text.corpus import Corpus, items_of, starts_of

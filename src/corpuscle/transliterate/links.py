@@ -14,7 +14,7 @@ import numpy as np
 
 from corpuscle.align import lexical_weights
 from corpuscle.align.settings import DEFAULT_SYMMETRISATION
-from corpuscle.engine.phrases.extraction import Linked, linked
+from corpuscle.engine.phrase_extraction import Linked, linked
 from corpuscle.learning import Checkpoint, Learner
 from corpuscle.text.alignments import Alignments
 from corpuscle.text.bitext import Bitext

@@ -24,7 +24,7 @@ import numpy as np
 from corpuscle.align import PhraseTable, build_table
 from corpuscle.align.phrases import TABLE_ARRAYS, check_table, table_arrays, table_from
 from corpuscle.compiled import frozen
-from corpuscle.engine.phrases.extraction import Linked, Occurrences, intern, linked
+from corpuscle.engine.phrase_extraction import Linked, Occurrences, intern, linked
 from corpuscle.errors import CorpuscleWarning, SettingError, warn
 from corpuscle.figures import phrase_lattice
 from corpuscle.learning import Checkpoint, partial

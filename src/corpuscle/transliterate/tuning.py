@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from corpuscle.engine.optim import likelihood, mert
+from corpuscle.engine import likelihood, mert
 from corpuscle.errors import warn
 from corpuscle.learning import Checkpoint, Learner
 from corpuscle.measure.overlaps import Candidates, bleu_statistics, f_statistics

@@ -1,8 +1,9 @@
 """The workbench: a language pack, or one model, in the browser. Nothing leaves the machine.
 
-- ``serve(path)``: the server;
-- ``verbs``: one table of what can be asked, from which endpoints, checks and forms follow;
-- ``guard``: who may ask, and how much; ``pool``, ``worker``: processes that answer;
+- ``serve(path)``: the server; ``app``: its endpoints, one for each view of a model (see ``corpuscle.verbs``);
+- ``served_models``: what can be asked, and how; ``pool``, ``worker``: processes that answer;
+- ``guard``: who may ask, and how much;
+- ``learning_loop``, ``intake``, ``annotations``: files, corrections, learning again;
 - ``page``: the page, plain HTML, CSS and modules of JavaScript, served as they are.
 """
 

@@ -2,16 +2,18 @@
 
 import numpy as np
 
-from corpuscle.engine.dp import chains, charts, cky, nbest, spanning, trees
+from corpuscle.engine import phrase_decoding
+from corpuscle.engine.dp import chains, charts, cky, spanning, trees
 from corpuscle.grammar.kernels import minimum_evolution as evolution
 from corpuscle.random import stream
 from tests.engine.dp import test_chains, test_charts, test_cky, test_nbest, test_trees
 
 KERNELS = {
     f"{module.__name__}.{name}"
-    for module in (chains, charts, cky, evolution, nbest, spanning, trees)
-    for name in module.__all__
-    if hasattr(getattr(module, name), "py_func") and not getattr(module, name).targetoptions.get("no_cpython_wrapper")
+    for module in (chains, charts, cky, evolution, spanning, trees)
+    for name, value in vars(module).items()
+    if not name.startswith("_") and getattr(value, "__module__", None) == module.__name__
+    if hasattr(value, "py_func") and not value.targetoptions.get("no_cpython_wrapper")
 }
 """Their full names; not of those that are parts of others, and cannot be called from here."""
 
@@ -27,7 +29,7 @@ def warm() -> None:
     test_chains.run_k_best(test_chains.logs_of(chain), 2)
     first, edges, endings = test_nbest.any_lattice(1, 1)
     limits = test_nbest.Limits(2, True)
-    nbest.search(test_nbest.OPTIONS, limits, first, endings, np.zeros(3), np.array(edges, float).T.copy(), 9)
+    phrase_decoding.search(test_nbest.OPTIONS, limits, first, endings, np.zeros(3), np.array(edges, float).T.copy(), 9)
     nodes, model = test_trees.any_nodes(1, [3], 2), test_trees.any_weights(1, 2, 2)
     test_trees.expected(nodes, model)
     test_trees.best(nodes, model)
@@ -47,8 +49,6 @@ def warm() -> None:
     charts.expectations(n, arcs, siblings, True, chart, charts.chart_for(n), np.zeros((n + 1, n + 1)))
     spanning.best_tree(n, arcs, True, heads[0])
     spanning.k_best_trees(n, arcs, True, 2, heads, np.zeros(2))
-    numbers = np.arange(4)
-    charts.keep_least(2, 3, np.zeros(4), numbers.copy(), numbers.copy(), numbers.copy(), numbers.copy())
     _warm_rules()
     _warm_evolution()
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from corpuscle.engine.dp.nbest import search
+from corpuscle.engine.phrase_decoding import search
 
 
 class Options(NamedTuple):

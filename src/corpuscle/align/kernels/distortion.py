@@ -27,7 +27,7 @@ import numpy as np
 
 from corpuscle.align.kernels.cooccurrence import shape_of
 from corpuscle.compiled import kernel, part
-from corpuscle.engine.dp.semirings import MAX, SUM
+from corpuscle.engine.dp import MAX, SUM
 
 
 class Law(NamedTuple):

@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from corpuscle.compiled import frozen, kernel, part
-from corpuscle.engine.phrases.extraction import LONGEST, Linked, intern
+from corpuscle.engine.phrase_extraction import LONGEST, Linked, intern
 from corpuscle.scale import chunks_of
 
 SYMBOLS = 5

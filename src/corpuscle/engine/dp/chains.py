@@ -32,7 +32,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from corpuscle.compiled import kernel, part
-from corpuscle.engine.dp.semirings import MAX, SUM
+from corpuscle.engine.dp import MAX, SUM
 
 
 class Chain(NamedTuple):
@@ -162,10 +162,7 @@ def expectations(n, s, chain, turned, room):
         total += table[n - 1, q] * chain.last[q]
     for q in range(s):
         reached[q] = chain.last[q] / total
-    for t in range(len(chain.steps)):
-        for p in range(s):
-            for q in range(s):
-                taken[t, p, q] = 0.0
+    taken[: len(chain.steps), :s, :s] = 0.0
     for j in range(n - 1, -1, -1):
         for q in range(s):
             table[j, q] *= reached[q]

@@ -40,8 +40,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from corpuscle.compiled import kernel, part
-from corpuscle.engine.containers.heap import pop, push
-from corpuscle.engine.dp.semirings import MAX, SUM
+from corpuscle.engine.dp import MAX, SUM
+from corpuscle.engine.heap import pop, push
 
 NO_SIBLINGS = np.empty((0, 0, 0))
 _COMPLETE, _INCOMPLETE, _BETWEEN = 0, 1, 2
@@ -183,6 +183,49 @@ def _best_split(what, h, e, single, arcs, siblings, chart):
     return found
 
 
+class Candidates(NamedTuple):
+    """Trees that may come next, see ``k_best``: a heap by ``losses``, float64 (room,), negative, with ``names``, int64
+    (room,); ``records``, int64 (room, 3), by name the origin, place and choice of each; ``counts``, int64 (2,), how
+    many are in the heap, and how many have a name."""
+
+    losses: np.ndarray
+    names: np.ndarray
+    records: np.ndarray
+    counts: np.ndarray
+
+
+@part
+def room_for_candidates(k):
+    """No candidates for the k best trees yet."""
+    room = 4 * k + 16
+    return Candidates(np.empty(room), np.empty(room, np.int64), np.empty((room, 3), np.int64), np.zeros(2, np.int64))
+
+
+@part
+def offer(candidates, wanted, loss, origin, place, choice):
+    """A candidate; where there is no more room, only the ``wanted`` ones that lose least are kept, with new names."""
+    losses, names, records, counts = candidates
+    if max(counts[0] + 1, counts[1]) == len(losses):
+        order = np.argsort(-losses[: counts[0]], kind="mergesort")[:wanted]
+        losses[: len(order)] = losses[order]  # falling, so a heap
+        records[: len(order)] = records[names[order]]
+        names[: len(order)] = np.arange(len(order))
+        counts[:] = len(order)
+    records[counts[1], 0], records[counts[1], 1], records[counts[1], 2] = origin, place, choice
+    push(losses, names, counts[0], -loss, counts[1])
+    counts += 1
+
+
+@part
+def take_best(candidates):
+    """Remove the candidate that loses least: its loss, origin, place and choice."""
+    losses, names, records, counts = candidates
+    loss, name = -losses[0], names[0]
+    pop(losses, names, counts[0])
+    counts[0] -= 1
+    return loss, records[name, 0], records[name, 1], records[name, 2]
+
+
 @kernel
 def best_heads(n, arcs, siblings, single, chart, heads):
     """``heads`` int32 (n,) := the head of each word in the best tree; returns its score, -inf if there is none."""
@@ -213,19 +256,12 @@ def k_best(n, arcs, siblings, single, k, chart, heads, scores):
     if not best_chart(n, arcs, siblings, single, chart) > -math.inf:
         return 0
     paired = len(siblings) > 0
-    todo, room = np.empty((2 * n + 4, 3), np.int64), 4 * n + 4
-    splits = np.empty((k, room), np.int64)  # of the chosen trees, item by item
-    capacity = 4 * k + 16
-    losses, names = np.empty(capacity), np.empty(capacity, np.int64)
-    origins, places, choices = np.empty(capacity, np.int64), np.empty(capacity, np.int64), np.empty(capacity, np.int64)
-    origins[0], places[0], choices[0] = -1, -1, 0
-    push(losses, names, 0, 0.0, 0)
-    size, made, count = 1, 1, 0
-    while size > 0 and count < k:
-        loss, name = -losses[0], names[0]
-        pop(losses, names, size)
-        size -= 1
-        origin, place, choice = origins[name], places[name], choices[name]
+    todo, candidates = np.empty((2 * n + 4, 3), np.int64), room_for_candidates(k)
+    splits = np.empty((k, 4 * n + 4), np.int64)  # of the chosen trees, item by item
+    offer(candidates, k, 0.0, -1, -1, 0)
+    count = 0
+    while candidates.counts[0] > 0 and count < k:
+        loss, origin, place, choice = take_best(candidates)
         todo[0] = _COMPLETE, 0, n
         top, item = 1, 0
         while top > 0:
@@ -248,32 +284,14 @@ def k_best(n, arcs, siblings, single, k, chart, heads, scores):
                     if split == r:
                         continue
                     total = loss + best - _score(what, h, e, split, arcs, siblings, chart)
-                    if not total < math.inf:
-                        continue
-                    if size + 1 == capacity or made == capacity:
-                        size, made = keep_least(k - count, size, losses, names, origins, places, choices)
-                    origins[made], places[made], choices[made] = count, item, split
-                    push(losses, names, size, -total, made)
-                    size, made = size + 1, made + 1
+                    if total < math.inf:
+                        offer(candidates, k - count, total, count, item, split)
             splits[count, item] = r
             item += 1
             top = _push_parts(what, h, e, r, paired, todo, top)
         scores[count] = chart.complete[0, n] - loss
         count += 1
     return count
-
-
-@part
-def keep_least(wanted, size, losses, names, origins, places, choices):
-    """Keep only the ``wanted`` candidates that lose least, numbered anew; returns how many and how many numbers."""
-    order = np.argsort(-losses[:size], kind="mergesort")[:wanted]
-    kept = names[:size][order]
-    losses[: len(order)] = losses[:size][order]  # falling, so a heap
-    for records in (origins, places, choices):
-        records[: len(order)] = records[kept]
-    for i in range(len(order)):
-        names[i] = i
-    return len(order), len(order)
 
 
 @kernel

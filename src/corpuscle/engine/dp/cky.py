@@ -31,9 +31,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from corpuscle.compiled import frozen, kernel, part
-from corpuscle.engine.containers.heap import pop, push
-from corpuscle.engine.dp.charts import keep_least
-from corpuscle.engine.dp.semirings import MAX, SUM
+from corpuscle.engine.dp import MAX, SUM
+from corpuscle.engine.dp.charts import offer, room_for_candidates, take_best
 from corpuscle.random import uniform
 
 NO_SPANS = np.empty(0)
@@ -386,23 +385,13 @@ def k_best(n, rules, root, k, chart, trees, scores):
         return 0
     todo = np.empty((n + 1, 3), np.int64)
     ways = np.empty((k, 2 * n), np.int64)
-    capacity = 4 * k + 16
-    losses, names = np.empty(capacity), np.empty(capacity, np.int64)
-    origins, places, choices = np.empty(capacity, np.int64), np.empty(capacity, np.int64), np.empty(capacity, np.int64)
-    size = made = count = 0
+    candidates, count = room_for_candidates(k), 0
     for symbol in range(len(root)):
         loss = best - root[symbol] - inside[top, symbol]
         if loss < math.inf:
-            if size + 1 == capacity or made == capacity:
-                size, made = keep_least(k, size, losses, names, origins, places, choices)
-            origins[made], places[made], choices[made] = -1, 0, symbol
-            push(losses, names, size, -loss, made)
-            size, made = size + 1, made + 1
-    while size > 0 and count < k:
-        loss, name = -losses[0], names[0]
-        pop(losses, names, size)
-        size -= 1
-        origin, place, choice = origins[name], places[name], choices[name]
+            offer(candidates, k, loss, -1, 0, symbol)
+    while candidates.counts[0] > 0 and count < k:
+        loss, origin, place, choice = take_best(candidates)
         ways[count, 0] = choice if place == 0 else ways[origin, 0]
         _put(todo, 0, ways[count, 0], 0, n)
         waiting, node = 1, 0
@@ -424,13 +413,8 @@ def k_best(n, rules, root, k, chart, trees, scores):
                     r = rules.by_parent[at]
                     for other in range(i + 1, j):
                         total = loss + value - _value(n, i, j, r, other, rules, inside)
-                        if not total < math.inf or (r == rule and other == split):
-                            continue
-                        if size + 1 == capacity or made == capacity:
-                            size, made = keep_least(k - count, size, losses, names, origins, places, choices)
-                        origins[made], places[made], choices[made] = count, node, r * wide + other
-                        push(losses, names, size, -total, made)
-                        size, made = size + 1, made + 1
+                        if total < math.inf and not (r == rule and other == split):
+                            offer(candidates, k - count, total, count, node, r * wide + other)
             ways[count, node] = way
             rule, split = way // wide, way % wide
             waiting = _push_parts(i, j, rule, split, rules, todo, waiting)

@@ -19,12 +19,17 @@ what this child has told it:
 
 is the probability of class i at node k with parent p, and table[k, i] steps[i, j] ratios[k, j] that of both classes.
 
-Rows of the table may be cut to their largest entries, see ``projections``. If those are k, a message takes k C steps,
-and since ratios are zero wherever shares of the parent are, the way back takes k^2.
+Projections: a row of the table may be cut to its largest entries, so that what follows has less to do: the ``k``
+largest, or the fewest of the largest that have all but ``epsilon`` of its total; what is kept is not changed. The first
+bounds the work, the second what is lost. Among equals, smaller classes are kept first; with k = C and epsilon = 0
+everything is. With k entries a message takes k C steps, and since ratios are zero wherever shares of the parent are,
+the way back takes k^2.
 
 Notation of the paper: q is first, T steps, O emission, u the rows of the table, v the ratios.
 
-Grave, Obozinski and Bach, "Hidden Markov tree models for semantic class induction", 2013; Crouse, Nowak and Baraniuk,
+Grave, Obozinski and Bach, "Hidden Markov tree models for semantic class induction", 2013, also for
+both projections; Pal, Sutton and McCallum, "Sparse forward-backward using minimum divergence beams for fast training of
+conditional random fields", 2006, for that by epsilon; Crouse, Nowak and Baraniuk,
 "Wavelet-based statistical signal processing using hidden Markov models", 1998, for the recursions on trees.
 """
 
@@ -36,8 +41,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from corpuscle.compiled import kernel, part
-from corpuscle.engine.dp.projections import project
-from corpuscle.engine.dp.semirings import MAX, SUM
+from corpuscle.engine.dp import MAX, SUM
 from corpuscle.random import stream, uniform
 
 
@@ -195,6 +199,87 @@ def _combine_rows(shares, kept, size, rows, result):
             result[j] += w0 * r0[j]
 
 
+# ---- projections
+
+
+@part(bare=True)
+def _keep_best(row, k, kept, values):
+    """The k largest positive entries of a row, largest first, among equals the smaller class; returns how many."""
+    size = 0
+    least = 0.0
+    for c in range(len(row)):
+        value = row[c]
+        if value > least:
+            at = size if size < k else k - 1
+            while at > 0 and values[at - 1] < value:
+                values[at], kept[at] = values[at - 1], kept[at - 1]
+                at -= 1
+            values[at], kept[at] = value, c
+            if size < k:
+                size += 1
+            if size == k:
+                least = values[k - 1]
+    return size
+
+
+@part(bare=True)
+def _sink(row, heap, n, at):
+    """Put the entry of a heap in its place: larger entries, or among equals smaller classes, are above."""
+    c = heap[at]
+    while True:
+        below = 2 * at + 1
+        if below >= n:
+            break
+        other = below + 1
+        if other < n:
+            x, y = row[heap[below]], row[heap[other]]
+            if y > x or (y == x and heap[other] < heap[below]):
+                below = other
+        x, y = row[heap[below]], row[c]
+        if not (x > y or (x == y and heap[below] < c)):
+            break
+        heap[at], at = heap[below], below
+    heap[at] = c
+
+
+@part(bare=True)
+def _keep_mass(row, total, k, epsilon, kept, heap):
+    """The fewest of the largest entries that have all but ``epsilon`` of a row's total, at most k; returns how many."""
+    n = 0
+    for c in range(len(row)):
+        if row[c] > 0.0:
+            heap[n] = c
+            n += 1
+    for at in range(n // 2 - 1, -1, -1):
+        _sink(row, heap, n, at)
+    size, mass, wanted = 0, 0.0, (1.0 - epsilon) * total
+    while n > 0 and size < k:
+        kept[size] = heap[0]
+        mass += row[heap[0]]
+        size, n = size + 1, n - 1
+        if mass >= wanted:
+            break
+        heap[0] = heap[n]
+        _sink(row, heap, n, 0)
+    return size
+
+
+@part(bare=True)
+def project(row, total, k, epsilon, kept, values, heap):
+    """Fill ``kept``, int32 (C,), with the classes that are kept of a row (C,) of the given total; returns how many.
+    They are in order if all are kept. ``values``: float64 (C,), ``heap``: int32 (C,), room."""
+    s = len(row)
+    size = s
+    if epsilon > 0.0:
+        size = _keep_mass(row, total, k, epsilon, kept, heap)
+    elif k < s:
+        size = _keep_best(row, k, kept, values)
+    if size == s:
+        for c in range(s):
+            kept[c] = c
+    return size
+
+
 # ---- the programs
 
 
@@ -278,14 +363,6 @@ def _total(tree, nodes, weights, k, epsilon, room, tallies):
 
 
 @part(bare=True)
-def _share(node, total, room):
-    """Let the shares of a node add up to one, but for rounding."""
-    shares = room.shares[node]
-    for c in range(room.sizes[node]):
-        shares[c] /= total
-
-
-@part(bare=True)
 def _add_products(begin, end, nodes, room, counts):
     """For a tree of which all classes are kept: add the products of table and ratios, several nodes of one link at a
     time."""
@@ -330,9 +407,6 @@ def _descend(begin, end, nodes, weights, room, counts):
             for c in range(size):
                 shares[c] = weights.first[kept[c]] * row[kept[c]]
                 total += shares[c]
-            _share(node, total, room)
-            for c in range(size):
-                counts.first[kept[c]] += shares[c]
         else:
             others, n_others, ratios, message = (
                 room.kept[parent], room.sizes[parent], room.ratios[node], room.messages[node],
@@ -355,10 +429,13 @@ def _descend(begin, end, nodes, weights, room, counts):
                         share += product * steps[others[d]]
                     shares[c] = share
                     total += share
-            _share(node, total, room)
+        for c in range(size):
+            shares[c] /= total
         seen = counts.emission[nodes.places[at]]
         for c in range(size):
             seen[kept[c]] += shares[c]
+            if nodes.parents[at] < 0:
+                counts.first[kept[c]] += shares[c]
     if whole:
         _add_products(begin, end, nodes, room, counts)
 

@@ -2,9 +2,8 @@
 
 - ``sparse``: products of sparse matrices with dense blocks, shared out by rows;
 - ``lowrank``: the first singular values and vectors of a matrix or an operator;
-- ``cca``: the directions in which two views of the same items, or several, agree;
-- ``ridge``: regression on sparse features; ``unit_rows``: vectors of length one;
-- ``scaling``: points in a plane from distances.
+- ``cca``: the directions in which two views of the same items, or several, agree; duals of a basis;
+- ``unit_rows``: vectors of length one.
 """
 
 from __future__ import annotations

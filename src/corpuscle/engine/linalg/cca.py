@@ -17,9 +17,14 @@ For three or more views, MAXVAR asks for the variable that all of them predict b
 (R_ii = I) it is the first eigenvector of the matrix of all R_ij, whose eigenvalue lies between 1 and the number of
 views; for two views it is 1 + rho.
 
+Where a model of n symbols has the observation matrix O (n, k) and only U'O is known, *duals* A with A'U = I and the
+range of O recover single symbols: O'U a_x = O' delta_x. Left singular vectors of co-occurrence have that range
+themselves; canonical directions are U = P^-1 O M for the diagonal P of the symbols' second moments.
+
 Hotelling, "Relations between two sets of variates", 1936; Kettenring, "Canonical analysis of several sets of
 variables", 1971, for MAXVAR; Dhillon, Foster and Ungar, "Eigenwords: spectral word embeddings", 2015, for one-hot
-views.
+views; Hsu, Kakade and Zhang, "A spectral algorithm for learning hidden Markov models", 2009, and Foster, Rodu and
+Ungar, "Spectral dimensionality reduction for HMMs", 2012, for duals.
 """
 
 from __future__ import annotations
@@ -130,3 +135,10 @@ def several_views_cca(
     vectors, _, _ = definite(vectors, values, vectors)
     parts = tuple(root @ vectors[a:b] for root, a, b in zip(roots, edges, edges[1:], strict=False))
     return Views(parts, values)
+
+
+def duals_of(basis: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
+    """The duals A of a basis U, (n, d): A'U = I, and the range of A is that of U, or of P U where ``weights`` (n,) is
+    the diagonal of P."""
+    weighted = basis if weights is None else basis * weights[:, None]
+    return weighted @ np.linalg.pinv(basis.T @ weighted)

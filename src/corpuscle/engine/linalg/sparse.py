@@ -14,6 +14,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.sparse import csr_array
 from scipy.sparse.linalg import LinearOperator
 
 from corpuscle.compiled import kernel
@@ -82,19 +83,6 @@ def multiply(starts, columns, values, block, first, result):
 
 
 @kernel
-def transpose(starts, columns, values, starts_out, rows_out, values_out):
-    """Put the entries into columns; ``starts_out`` (n + 1,) is where each column begins, and is left as it was."""
-    free = starts_out[:-1].copy()
-    for i in range(len(starts) - 1):
-        for entry in range(starts[i], starts[i + 1]):
-            column = columns[entry]
-            place = free[column]
-            free[column] = place + 1
-            rows_out[place] = i
-            values_out[place] = values[entry]
-
-
-@kernel
 def add_rows(a_starts, a_columns, a_values, b_starts, b_columns, b_values, columns, values):
     """Merge two matrices of the same shape row by row into ``columns`` and ``values``; returns where each row begins,
     int64 (m + 1,)."""
@@ -120,11 +108,8 @@ def add_rows(a_starts, a_columns, a_values, b_starts, b_columns, b_values, colum
 
 def transposed(matrix: Rows) -> Rows:
     """A', in rows."""
-    starts = np.zeros(matrix.width + 1, np.int64)
-    np.cumsum(np.bincount(matrix.columns, minlength=matrix.width), out=starts[1:])
-    rows, values = np.empty(len(matrix.columns), np.int32), np.empty(len(matrix.columns))
-    transpose(matrix.starts, matrix.columns, matrix.values, starts, rows, values)
-    return Rows(starts, rows, values, len(matrix.starts) - 1)
+    turned = csr_array((matrix.values, matrix.columns, matrix.starts), matrix.shape).tocsc()
+    return Rows(turned.indptr.astype(np.int64), turned.indices.astype(np.int32), turned.data, len(matrix.starts) - 1)
 
 
 def added(a: Rows, b: Rows) -> Rows:

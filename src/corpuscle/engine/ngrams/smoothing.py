@@ -67,13 +67,6 @@ def _count_few_extensions(words, suffix, start, below, few):
             few[suffix[row] - below] += 1
 
 
-@kernel
-def _tally(words, counts, start, tally):
-    for row in range(len(words)):
-        if words[row] != start and 0 < counts[row] <= 4:
-            tally[counts[row] - 1] += 1
-
-
 def count_of_counts(ngrams: Ngrams, start: int, keep_start: bool, raw: bool = False) -> np.ndarray:
     """How many n-grams of each order have an adjusted count, see ``adjusted_counts``, of exactly 1, 2, 3 and 4: int64
     (order, 4). Beside the n-grams, which may be mapped, this takes a byte for each of those of one order."""
@@ -83,7 +76,7 @@ def count_of_counts(ngrams: Ngrams, start: int, keep_start: bool, raw: bool = Fa
         rows = slice(levels[m - 1], levels[m])
         if raw or m == ngrams.order:
             for words, counts in zip(pieces(ngrams.words[rows]), pieces(ngrams.counts[rows]), strict=True):
-                _tally(words, counts, start, tally)
+                tally += np.bincount(np.minimum(counts[words != start], 5), minlength=6)[1:5]
             continue
         few, above = np.zeros(rows.stop - rows.start, np.uint8), slice(levels[m], levels[m + 1])
         for words, suffix in zip(pieces(ngrams.words[above]), pieces(ngrams.suffix[above]), strict=True):
@@ -92,7 +85,7 @@ def count_of_counts(ngrams: Ngrams, start: int, keep_start: bool, raw: bool = Fa
             first, last = int(ngrams.first_child[first]), int(ngrams.first_child[last])
             few[first - rows.start : last - rows.start] = np.minimum(ngrams.counts[first:last], 5)
         for words, counts in zip(pieces(ngrams.words[rows]), pieces(few), strict=True):
-            _tally(words, frozen(counts, np.int32), start, tally)
+            tally += np.bincount(np.minimum(counts[words != start], 5), minlength=6)[1:5]
     return tallies
 
 

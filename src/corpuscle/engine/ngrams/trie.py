@@ -5,8 +5,14 @@ an m-gram's context is the row of an (m-1)-gram. So the words that follow a cont
 rows (``first_child``), dropping the oldest word is one array access (``suffix``), and a decoder's language-model state
 is a single integer. Unigram rows are the symbol ids themselves; the empty context is the state ``ROOT``.
 
+Low rank shares. Between order m and order m - 1 of a model may stand ``eta`` *layers*, which give words a share after
+a context that never saw them. In layer j the context u h and the n-gram h w, both rows of the trie of the same order,
+m - 1, have a vector of ``ranks[m - 2, j]`` numbers each. Scaled, their product is the share of the probability of w
+after u h that this layer has.
+
 Back-off: Katz, "Estimation of probabilities from sparse data for the language model component of a speech recognizer",
-1987; tries of n-grams: Heafield, "KenLM: faster and smaller language model queries", 2011.
+1987; tries of n-grams: Heafield, "KenLM: faster and smaller language model queries", 2011; layers: Parikh,
+Saluja, Dyer and Xing, "Language modeling with power low rank ensembles", 2014, section 4.
 """
 
 from __future__ import annotations
@@ -18,7 +24,6 @@ from typing import NamedTuple
 import numpy as np
 
 from corpuscle.compiled import frozen, kernel, part, prefetch
-from corpuscle.engine.ngrams.low_rank_shares import Layers, layer_share, no_layers
 from corpuscle.scale import each
 
 ROOT = -1
@@ -81,17 +86,46 @@ class BackoffTables(NamedTuple):
         return len(self.levels) - 1
 
 
-CONTEXT = np.dtype([("backoff", np.float64), ("first_child", np.int32), ("suffix", np.int32)])
-ROW = np.dtype([("log_probability", np.float64), ("state", np.int32)])
+CONTEXT_TYPE = np.dtype([("backoff", np.float64), ("first_child", np.int32), ("suffix", np.int32)])
+ROW_TYPE = np.dtype([("log_probability", np.float64), ("state", np.int32)])
+
+
+class Layers(NamedTuple):
+    """The layers of all orders; a model without any has no ``ranks``.
+
+    - ``levels``: int64 (order,), the contexts of order m - 1 are the rows ``levels[m - 2]`` to ``levels[m - 1]``;
+    - ``ranks``: int64 (order - 1, eta), how long the vectors are; 0 where there is no layer;
+    - ``vectors``: float32 (2, size), those of all rows, the layers of a row side by side: as n-gram h w (``WORD``) and
+      as context u h (``CONTEXT``);
+    - ``scales``: float64 (2, contexts, eta); 0 where a row has no part in a layer.
+    """
+
+    levels: np.ndarray
+    ranks: np.ndarray
+    vectors: np.ndarray
+    scales: np.ndarray
+
+
+WORD, CONTEXT = 0, 1
+
+
+def frozen_layers(*arrays: np.ndarray) -> Layers:
+    """Layers of these arrays, in the order of the fields of ``Layers``."""
+    return Layers(*map(frozen, arrays, (np.int64, np.int64, np.float32, np.float64)))
+
+
+def no_layers() -> Layers:
+    """The layers of a model that has none."""
+    return frozen_layers(np.zeros(0), np.zeros((0, 0)), np.zeros((2, 0)), np.zeros((2, 0, 0)))
 
 
 class Automaton(NamedTuple):
     """The same model laid out for reading text: what is needed together stands together, in one cache line.
 
-    - ``contexts``: CONTEXT (context_rows + 1,), of which the last only ends the range of children before it;
+    - ``contexts``: CONTEXT_TYPE (context_rows + 1,), of which the last only ends the range of children before it;
     - ``words``: int32 (rows,), apart from the rest because a search reads many of them;
-    - ``rows``: ROW (rows,), with the state after an n-gram: its longest suffix that is a context which matters, because
-      it has continuations or a back-off weight;
+    - ``rows``: ROW_TYPE (rows,), with the state after an n-gram: its longest suffix that is a context which matters,
+      because it has continuations or a back-off weight;
     - ``layers``: what words get beside the back-off in the last context that does not know them; most models have none.
     """
 
@@ -232,7 +266,7 @@ def _fill_automaton(tables, contexts, rows):
 
 def automaton(tables: BackoffTables, layers: Layers | None = None) -> Automaton:
     """Lay a model out for reading text."""
-    contexts, rows = np.empty(len(tables.backoff) + 1, CONTEXT), np.empty(len(tables.words), ROW)
+    contexts, rows = np.empty(len(tables.backoff) + 1, CONTEXT_TYPE), np.empty(len(tables.words), ROW_TYPE)
     _fill_automaton(tables, contexts, rows)
     return Automaton(tables.order, contexts, tables.words, rows, layers or no_layers())
 
@@ -245,6 +279,33 @@ def _search(words, low, size, word):
         low += half * (words[low + half] <= word)
         size -= half
     return low
+
+
+@part(bare=True)
+def layer_share(layers, context, row):
+    """S(u h, h w) / a(u h): the probability that all layers of an order add for n-gram ``row`` after ``context``."""
+    order, base = 0, np.int64(0)
+    while True:
+        width = np.int64(0)
+        for j in range(layers.ranks.shape[1]):
+            width += layers.ranks[order, j]
+        if context < layers.levels[order + 1]:
+            break
+        base += (layers.levels[order + 1] - layers.levels[order]) * width
+        order += 1
+    here = base + (context - layers.levels[order]) * width
+    there = base + (row - layers.levels[order]) * width
+    total = 0.0
+    for j in range(layers.ranks.shape[1]):
+        scale, rank = layers.scales[CONTEXT, context, j] * layers.scales[WORD, row, j], layers.ranks[order, j]
+        if scale > 0:
+            product = 0.0
+            for k in range(rank):
+                product += np.float64(layers.vectors[CONTEXT, here + k]) * np.float64(layers.vectors[WORD, there + k])
+            total += scale * product
+        here += rank
+        there += rank
+    return total
 
 
 @part(bare=True)

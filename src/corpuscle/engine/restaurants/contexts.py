@@ -15,9 +15,8 @@ import numpy as np
 
 from corpuscle.compiled import frozen, kernel
 from corpuscle.engine.ngrams.trie import find
-from corpuscle.engine.restaurants import columns as col
-from corpuscle.engine.restaurants.columns import FREE
-from corpuscle.engine.restaurants.pool import Restaurants
+from corpuscle.engine.restaurants import pool as col
+from corpuscle.engine.restaurants.pool import FREE, Restaurants
 from corpuscle.scale import each
 
 _CHUNK = 1 << 16
@@ -143,15 +142,9 @@ def predictor(
     passed_on[filled] = ((strength + discount * tables) / np.maximum(strength + customers, 1e-300))[filled]
     share = (contexts.customers - discount[of] * contexts.tables) / (strength + customers)[of]
     stops, passes = contexts.stops + stop_prior[0], contexts.passes + stop_prior[1]
-    return Predictor(
-        frozen(contexts.symbols, np.int32),
-        frozen(contexts.first_child, np.int32),
-        frozen(stops / (stops + passes), np.float64),
-        frozen(passed_on, np.float64),
-        frozen(contexts.first_entry, np.int32),
-        frozen(contexts.dishes, np.int32),
-        frozen(share, np.float64),
-    )
+    tree, entries = (contexts.symbols, contexts.first_child), (contexts.first_entry, contexts.dishes)
+    types = (np.int32, np.int32, np.float64, np.float64, np.int32, np.int32, np.float64)
+    return Predictor(*map(frozen, (*tree, stops / (stops + passes), passed_on, *entries, share), types))
 
 
 @kernel

@@ -20,10 +20,18 @@ import numpy as np
 
 from corpuscle.compiled import frozen, kernel
 from corpuscle.engine.ngrams.trie import BackoffTables, Ngrams, log_tables
-from corpuscle.engine.restaurants import columns as col
-from corpuscle.engine.restaurants.columns import FREE, NONE
+from corpuscle.engine.restaurants import pool as col
 from corpuscle.engine.restaurants.hierarchy import reseat, seat
-from corpuscle.engine.restaurants.pool import Restaurants, find_context, find_entry, has_cells, has_room, new_pool
+from corpuscle.engine.restaurants.pool import (
+    FREE,
+    NONE,
+    Restaurants,
+    find_context,
+    find_entry,
+    has_cells,
+    has_room,
+    new_pool,
+)
 from corpuscle.engine.restaurants.variable import add_variable, remove_variable
 
 

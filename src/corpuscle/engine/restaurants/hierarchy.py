@@ -40,9 +40,8 @@ from __future__ import annotations
 import numpy as np
 
 from corpuscle.compiled import part
-from corpuscle.engine.restaurants import columns as col
-from corpuscle.engine.restaurants.columns import NONE
-from corpuscle.engine.restaurants.pool import drop_entry, entry_of, find_entry, give_back, take
+from corpuscle.engine.restaurants import pool as col
+from corpuscle.engine.restaurants.pool import NONE, drop_entry, entry_of, find_entry, give_back, take
 from corpuscle.random import below, uniform
 
 

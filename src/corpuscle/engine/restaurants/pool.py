@@ -1,8 +1,14 @@
 """The arrays behind ``engine.restaurants.hierarchy``: nodes and entries in a pool, found by hashing, freed and reused.
 
 Everything is rows of integers, so that a restaurant, its key and its totals share a cache line. Items are found by
-``engine.containers.hashtable``. Free rows are chained and taken first (Knuth, "The art of computer
+``engine.hashtable``. Free rows are chained and taken first (Knuth, "The art of computer
 programming, vol. 1: fundamental algorithms", 1968).
+
+What the columns hold has a name, by which other modules call it, too (``from ... import pool as col``). The first two
+columns of nodes and entries are the key by which an item is found; free items, cells too, have FREE in the first column
+and the next free item in the second.
+
+Teh, "A hierarchical Bayesian language model based on Pitman-Yor processes", 2006, for restaurants and their tables.
 """
 
 from __future__ import annotations
@@ -12,9 +18,21 @@ from typing import NamedTuple
 import numpy as np
 
 from corpuscle.compiled import kernel, part
-from corpuscle.engine.containers.hashtable import enter, erase, find, new_index, pair
-from corpuscle.engine.restaurants import columns as col
-from corpuscle.engine.restaurants.columns import FREE, NONE
+from corpuscle.engine.hashtable import enter, erase, find, new_index, pair
+
+PARENT, SYMBOL, LAW, CUSTOMERS, TABLES, CHILDREN, STOPS, PASSES = range(8)
+"""Of nodes."""
+NODE, DISH, UP, _, _, SINGLES, CELLS, OWN = range(8)
+"""Of entries; CUSTOMERS and TABLES are where nodes have them."""
+SIZE, COUNT, NEXT = range(3)
+"""Of cells."""
+
+NODES, ENTRIES, CELL_ROWS = range(3)
+"""The rows of ``counters``."""
+USED, FREE_HEAD, FREE_COUNT = range(3)
+"""The columns of ``counters``."""
+
+NONE, FREE = -1, -2
 
 
 class Restaurants(NamedTuple):
@@ -66,7 +84,7 @@ def new_pool(
     """
     deepest = laws - 1 if deepest is None else deepest
     counters = np.zeros((3, 3), np.int64)
-    counters[:, col.FREE_HEAD] = NONE
+    counters[:, FREE_HEAD] = NONE
     return Restaurants(
         np.zeros((nodes, 8), np.int32),
         np.zeros((entries, 8), np.int32),
@@ -121,55 +139,55 @@ def indexed_anew(pool: Restaurants) -> Restaurants:
 
 @kernel(bare=True)
 def _fill_indices(pool):
-    for node in range(pool.counters[col.NODES, col.USED]):
-        if pool.nodes[node, col.PARENT] >= 0:
+    for node in range(pool.counters[NODES, USED]):
+        if pool.nodes[node, PARENT] >= 0:
             enter(pool.node_index, pool.nodes, node)
-    for entry in range(pool.counters[col.ENTRIES, col.USED]):
-        if pool.entries[entry, col.NODE] >= 0:
+    for entry in range(pool.counters[ENTRIES, USED]):
+        if pool.entries[entry, NODE] >= 0:
             enter(pool.entry_index, pool.entries, entry)
 
 
 @part(bare=True)
 def take(counters, row, items):
     """The number of a free item."""
-    head = counters[row, col.FREE_HEAD]
+    head = counters[row, FREE_HEAD]
     if head >= 0:
-        counters[row, col.FREE_HEAD] = items[head, 1]
-        counters[row, col.FREE_COUNT] -= 1
+        counters[row, FREE_HEAD] = items[head, 1]
+        counters[row, FREE_COUNT] -= 1
         return head
-    counters[row, col.USED] += 1
-    return counters[row, col.USED] - 1
+    counters[row, USED] += 1
+    return counters[row, USED] - 1
 
 
 @part(bare=True)
 def give_back(counters, row, items, item):
     """Return an item to the free ones."""
     items[item, 0] = FREE
-    items[item, 1] = counters[row, col.FREE_HEAD]
-    counters[row, col.FREE_HEAD] = item
-    counters[row, col.FREE_COUNT] += 1
+    items[item, 1] = counters[row, FREE_HEAD]
+    counters[row, FREE_HEAD] = item
+    counters[row, FREE_COUNT] += 1
 
 
 @kernel(bare=True)
 def free_items(counters, row, items):
     """How many items can still be taken."""
-    return len(items) - counters[row, col.USED] + counters[row, col.FREE_COUNT]
+    return len(items) - counters[row, USED] + counters[row, FREE_COUNT]
 
 
 @part(bare=True)
 def has_free(pool, nodes, entries, cells):
     """Whether so many items of each sort can be taken."""
     return (
-        free_items(pool.counters, col.NODES, pool.nodes) >= nodes
-        and free_items(pool.counters, col.ENTRIES, pool.entries) >= entries
-        and free_items(pool.counters, col.CELL_ROWS, pool.cells) >= cells
+        free_items(pool.counters, NODES, pool.nodes) >= nodes
+        and free_items(pool.counters, ENTRIES, pool.entries) >= entries
+        and free_items(pool.counters, CELL_ROWS, pool.cells) >= cells
     )
 
 
 @part(bare=True)
 def has_cells(pool, depth):
     """Whether one customer can come and one can go where no node and no entry is made, as in ``reseat``."""
-    return free_items(pool.counters, col.CELL_ROWS, pool.cells) >= 4 * (depth + 2)
+    return free_items(pool.counters, CELL_ROWS, pool.cells) >= 4 * (depth + 2)
 
 
 @part(bare=True)
@@ -180,11 +198,11 @@ def has_room(pool, depth):
 
 @part(bare=True)
 def _new_node(pool, parent, symbol, law):
-    node = take(pool.counters, col.NODES, pool.nodes)
+    node = take(pool.counters, NODES, pool.nodes)
     pool.nodes[node, :] = 0
-    pool.nodes[node, col.PARENT] = parent
-    pool.nodes[node, col.SYMBOL] = symbol
-    pool.nodes[node, col.LAW] = law
+    pool.nodes[node, PARENT] = parent
+    pool.nodes[node, SYMBOL] = symbol
+    pool.nodes[node, LAW] = law
     return node
 
 
@@ -205,9 +223,9 @@ def make_child(pool, node, symbol):
     """The node that extends this one by a symbol, made if there is none."""
     child = find_child(pool, node, symbol)
     if child < 0:
-        child = _new_node(pool, node, symbol, pool.nodes[node, col.LAW] + 1)
+        child = _new_node(pool, node, symbol, pool.nodes[node, LAW] + 1)
         enter(pool.node_index, pool.nodes, child)
-        pool.nodes[node, col.CHILDREN] += 1
+        pool.nodes[node, CHILDREN] += 1
     return child
 
 
@@ -236,13 +254,13 @@ def make_context(pool, root, symbols, position, length):
 def _release(pool, node):
     """Free a node if nothing is left in it, and then its ancestors likewise; roots stay."""
     nodes = pool.nodes
-    while nodes[node, col.PARENT] >= 0:
-        if nodes[node, col.CUSTOMERS] or nodes[node, col.CHILDREN] or nodes[node, col.STOPS] or nodes[node, col.PASSES]:
+    while nodes[node, PARENT] >= 0:
+        if nodes[node, CUSTOMERS] or nodes[node, CHILDREN] or nodes[node, STOPS] or nodes[node, PASSES]:
             return
-        parent = np.int64(nodes[node, col.PARENT])
+        parent = np.int64(nodes[node, PARENT])
         erase(pool.node_index, nodes, node)
-        give_back(pool.counters, col.NODES, nodes, node)
-        nodes[parent, col.CHILDREN] -= 1
+        give_back(pool.counters, NODES, nodes, node)
+        nodes[parent, CHILDREN] -= 1
         node = parent
 
 
@@ -254,12 +272,12 @@ def find_entry(pool, node, dish):
 
 @part(bare=True)
 def _new_entry(pool, node, dish):
-    entry = take(pool.counters, col.ENTRIES, pool.entries)
+    entry = take(pool.counters, ENTRIES, pool.entries)
     pool.entries[entry, :] = 0
-    pool.entries[entry, col.NODE] = node
-    pool.entries[entry, col.DISH] = dish
-    pool.entries[entry, col.UP] = NONE
-    pool.entries[entry, col.CELLS] = NONE
+    pool.entries[entry, NODE] = node
+    pool.entries[entry, DISH] = dish
+    pool.entries[entry, UP] = NONE
+    pool.entries[entry, CELLS] = NONE
     enter(pool.entry_index, pool.entries, entry)
     return entry
 
@@ -273,13 +291,13 @@ def entry_of(pool, node, dish, linked):
         return first
     first = _new_entry(pool, node, dish)
     entry = first
-    while linked and pool.nodes[node, col.PARENT] >= 0:
-        node = np.int64(pool.nodes[node, col.PARENT])
+    while linked and pool.nodes[node, PARENT] >= 0:
+        node = np.int64(pool.nodes[node, PARENT])
         up = find_entry(pool, node, dish)
         found = up >= 0
         if not found:
             up = _new_entry(pool, node, dish)
-        pool.entries[entry, col.UP] = up
+        pool.entries[entry, UP] = up
         if found:
             break
         entry = up
@@ -289,7 +307,7 @@ def entry_of(pool, node, dish, linked):
 @part(bare=True)
 def drop_entry(pool, entry):
     """Free an entry that has no customers, and its node if that is empty now."""
-    node = np.int64(pool.entries[entry, col.NODE])
+    node = np.int64(pool.entries[entry, NODE])
     erase(pool.entry_index, pool.entries, entry)
-    give_back(pool.counters, col.ENTRIES, pool.entries, entry)
+    give_back(pool.counters, ENTRIES, pool.entries, entry)
     _release(pool, node)

@@ -18,9 +18,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from corpuscle.compiled import kernel, part
-from corpuscle.engine.restaurants import columns as col
-from corpuscle.engine.restaurants.columns import FREE, NONE
-from corpuscle.engine.restaurants.pool import Restaurants, find_child, find_entry, indexed_anew, new_pool
+from corpuscle.engine.restaurants import pool as col
+from corpuscle.engine.restaurants.pool import FREE, NONE, Restaurants, find_child, find_entry, indexed_anew, new_pool
 from corpuscle.random import Random, beta, gamma, uniform
 
 _CHUNK = 1 << 17

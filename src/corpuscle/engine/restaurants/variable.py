@@ -20,10 +20,9 @@ from __future__ import annotations
 import numpy as np
 
 from corpuscle.compiled import part
-from corpuscle.engine.restaurants import columns as col
-from corpuscle.engine.restaurants.columns import NONE
+from corpuscle.engine.restaurants import pool as col
 from corpuscle.engine.restaurants.hierarchy import add, own_share, passed_on, remove
-from corpuscle.engine.restaurants.pool import find_child, find_context, find_entry, make_child
+from corpuscle.engine.restaurants.pool import NONE, find_child, find_context, find_entry, make_child
 from corpuscle.random import uniform
 
 

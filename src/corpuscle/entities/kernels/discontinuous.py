@@ -30,7 +30,7 @@ from typing import NamedTuple
 import numpy as np
 
 from corpuscle.compiled import kernel, part
-from corpuscle.engine.containers.hashtable import find
+from corpuscle.engine.hashtable import find
 from corpuscle.entities.kernels.lookup import longer
 from corpuscle.random import mix
 

@@ -17,8 +17,8 @@ from typing import NamedTuple
 import numpy as np
 
 from corpuscle.compiled import kernel, part
-from corpuscle.engine.containers.hashtable import enter, find
 from corpuscle.engine.dp.chains import Chain, Room, best_chain, best_path, expectations, k_best
+from corpuscle.engine.hashtable import enter, find
 from corpuscle.entities.kernels.features import feature
 
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 
 from corpuscle.compiled import kernel, part
-from corpuscle.engine.containers.hashtable import find
+from corpuscle.engine.hashtable import find
 from corpuscle.random import mix
 
 _PRIME = np.uint64(0x9E3779B97F4A7C15)

@@ -37,7 +37,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from corpuscle.compiled import part
-from corpuscle.engine.dp.semirings import MAX, SUM
+from corpuscle.engine.dp import MAX, SUM
 
 MEAN, LEAST_SQUARES = 0, 1
 TIE = 1e-12

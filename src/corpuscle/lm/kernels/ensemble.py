@@ -32,8 +32,16 @@ import numpy as np
 
 from corpuscle.compiled import frozen, kernel, part
 from corpuscle.engine.linalg.sparse import Rows
-from corpuscle.engine.ngrams.low_rank_shares import CONTEXT, WORD, Layers, frozen_layers, layer_share
-from corpuscle.engine.ngrams.trie import BackoffTables, Ngrams, log_tables
+from corpuscle.engine.ngrams.trie import (
+    CONTEXT,
+    WORD,
+    BackoffTables,
+    Layers,
+    Ngrams,
+    frozen_layers,
+    layer_share,
+    log_tables,
+)
 from corpuscle.lm.kernels.kl_factorisation import Blocks, Factors, factorise_blocks
 
 

@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from corpuscle.compiled import kernel, part
-from corpuscle.engine.containers.hashtable import EMPTY, enter, find, new_index, pair
+from corpuscle.engine.hashtable import EMPTY, enter, find, new_index, pair
 
 GONE = -1
 

@@ -23,7 +23,7 @@ from typing import NamedTuple
 import numpy as np
 
 from corpuscle.compiled import kernel, part
-from corpuscle.engine.containers.heap import pop, push
+from corpuscle.engine.heap import pop, push
 from corpuscle.random import mix
 
 

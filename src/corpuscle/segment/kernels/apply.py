@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from corpuscle.compiled import kernel, part
-from corpuscle.engine.dp.semirings import MAX, SUM
+from corpuscle.engine.dp import MAX, SUM
 from corpuscle.engine.ngrams.trie import chunk_bounds
 from corpuscle.random import Random
 from corpuscle.segment.kernels.lattice import FORBIDDEN, Lattice, fill, last_lengths, new_lattice

@@ -24,7 +24,7 @@ from typing import NamedTuple
 import numpy as np
 
 from corpuscle.compiled import kernel, part
-from corpuscle.engine.restaurants import columns as col
+from corpuscle.engine.restaurants import pool as col
 from corpuscle.engine.restaurants.hierarchy import add, join_table, open_table, remove, seat
 from corpuscle.engine.restaurants.pool import entry_of, find_child, find_entry
 from corpuscle.engine.restaurants.seating import log_seating

@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 
 from corpuscle.compiled import kernel, part
-from corpuscle.engine.dp.semirings import SUM
+from corpuscle.engine.dp import SUM
 from corpuscle.random import uniform
 from corpuscle.segment.kernels.lattice import after, fill
 from corpuscle.segment.kernels.model import (

@@ -22,10 +22,9 @@ from typing import NamedTuple
 import numpy as np
 
 from corpuscle.compiled import kernel, part
-from corpuscle.engine.restaurants import columns as col
-from corpuscle.engine.restaurants.columns import NONE
+from corpuscle.engine.restaurants import pool as col
 from corpuscle.engine.restaurants.hierarchy import own_share, passed_on
-from corpuscle.engine.restaurants.pool import find_child, find_entry
+from corpuscle.engine.restaurants.pool import NONE, find_child, find_entry
 from corpuscle.engine.restaurants.variable import stop_probability
 from corpuscle.segment.kernels import model
 from corpuscle.segment.kernels.model import BOUNDARY, EMPTY_HASH, find_word, hash_step

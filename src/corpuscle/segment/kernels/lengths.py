@@ -22,7 +22,7 @@ from scipy.special import gammaln
 
 from corpuscle.compiled import kernel, part
 from corpuscle.engine.ngrams.trie import find
-from corpuscle.engine.restaurants import columns as col
+from corpuscle.engine.restaurants import pool as col
 from corpuscle.engine.restaurants.contexts import Predictor, freeze, predictor
 from corpuscle.random import Random, below, gamma, uniform
 from corpuscle.segment.kernels.model import BEGIN, BOUNDARY, END, LENGTH, LETTER_BASE, START, Nested

@@ -25,11 +25,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from corpuscle.compiled import kernel, part
-from corpuscle.engine.containers import hashtable
-from corpuscle.engine.restaurants import columns as col
-from corpuscle.engine.restaurants.columns import FREE, NONE
+from corpuscle.engine import hashtable
+from corpuscle.engine.restaurants import pool as col
 from corpuscle.engine.restaurants.hierarchy import add, remove
 from corpuscle.engine.restaurants.pool import (
+    FREE,
+    NONE,
     Restaurants,
     find_child,
     find_entry,

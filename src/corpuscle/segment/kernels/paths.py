@@ -23,10 +23,9 @@ import math
 import numpy as np
 
 from corpuscle.compiled import part
-from corpuscle.engine.dp.semirings import SUM
-from corpuscle.engine.restaurants.columns import NONE
+from corpuscle.engine.dp import SUM
 from corpuscle.engine.restaurants.hierarchy import own_share, passed_on
-from corpuscle.engine.restaurants.pool import find_child, find_entry
+from corpuscle.engine.restaurants.pool import NONE, find_child, find_entry
 from corpuscle.random import categorical
 from corpuscle.segment.kernels.lattice import after, last_lengths
 from corpuscle.segment.kernels.model import BOUNDARY

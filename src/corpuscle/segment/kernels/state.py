@@ -16,11 +16,12 @@ from typing import Any
 import numpy as np
 
 from corpuscle.compiled import kernel
-from corpuscle.engine.restaurants import columns as col
+from corpuscle.engine.restaurants import pool as col
 from corpuscle.engine.restaurants import seating
-from corpuscle.engine.restaurants.columns import FREE, NONE
 from corpuscle.engine.restaurants.contexts import Contexts, depths, freeze
 from corpuscle.engine.restaurants.pool import (
+    FREE,
+    NONE,
     Restaurants,
     find_child,
     find_context,

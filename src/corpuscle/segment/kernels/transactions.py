@@ -16,7 +16,7 @@ import math
 import numpy as np
 
 from corpuscle.compiled import part
-from corpuscle.engine.restaurants import columns as col
+from corpuscle.engine.restaurants import pool as col
 from corpuscle.engine.restaurants.hierarchy import fill_parents, joined_size, left_size, probability, resize_table
 from corpuscle.engine.restaurants.pool import drop_entry, entry_of, find_context, find_entry, make_context
 from corpuscle.engine.restaurants.variable import choose_node, count_stop

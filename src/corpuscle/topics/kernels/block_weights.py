@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from corpuscle.compiled import part
-from corpuscle.engine.restaurants import columns as col
+from corpuscle.engine.restaurants import pool as col
 from corpuscle.topics.kernels import seating as at
 from corpuscle.topics.kernels.seating import SWITCHING, Seats
 from corpuscle.topics.kernels.token_sampler import fill_levels, fill_passed, fill_path

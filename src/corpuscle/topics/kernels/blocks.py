@@ -15,7 +15,7 @@ from __future__ import annotations
 import numpy as np
 
 from corpuscle.compiled import kernel, part
-from corpuscle.engine.restaurants import columns as col
+from corpuscle.engine.restaurants import pool as col
 from corpuscle.engine.restaurants.hierarchy import place_table, take_table
 from corpuscle.random import below, categorical, uniform
 from corpuscle.topics.kernels import seating as at

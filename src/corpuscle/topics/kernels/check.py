@@ -10,8 +10,8 @@ from __future__ import annotations
 import numpy as np
 
 from corpuscle.compiled import kernel
-from corpuscle.engine.restaurants import columns as col
-from corpuscle.engine.restaurants.columns import FREE, NONE
+from corpuscle.engine.restaurants import pool as col
+from corpuscle.engine.restaurants.pool import FREE, NONE
 from corpuscle.engine.restaurants.seating import verify_sizes
 from corpuscle.topics.kernels import seating as at
 from corpuscle.topics.kernels.seating import DOUBLY, SWITCHING, Seats

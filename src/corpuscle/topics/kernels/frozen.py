@@ -16,7 +16,7 @@ import numpy as np
 
 from corpuscle.compiled import frozen, kernel, part
 from corpuscle.engine.ngrams.trie import find
-from corpuscle.engine.restaurants import columns as col
+from corpuscle.engine.restaurants import pool as col
 from corpuscle.engine.restaurants.contexts import tree_depths
 from corpuscle.topics.kernels import seating as at
 from corpuscle.topics.kernels.grams import Grams

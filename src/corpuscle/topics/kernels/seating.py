@@ -25,10 +25,9 @@ from typing import NamedTuple
 import numpy as np
 
 from corpuscle.compiled import part
-from corpuscle.engine.restaurants import columns as col
-from corpuscle.engine.restaurants.columns import NONE
+from corpuscle.engine.restaurants import pool as col
 from corpuscle.engine.restaurants.hierarchy import join_table, leave_table, open_table, seat
-from corpuscle.engine.restaurants.pool import give_back, take
+from corpuscle.engine.restaurants.pool import NONE, give_back, take
 from corpuscle.random import below, uniform
 
 SEPARATE, DOUBLY, SWITCHING = 1, 2, 3

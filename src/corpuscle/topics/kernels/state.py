@@ -9,9 +9,8 @@ from __future__ import annotations
 import numpy as np
 
 from corpuscle.compiled import kernel
-from corpuscle.engine.restaurants import columns as col
-from corpuscle.engine.restaurants.columns import NONE
-from corpuscle.engine.restaurants.pool import Restaurants, free_items, longer, new_pool
+from corpuscle.engine.restaurants import pool as col
+from corpuscle.engine.restaurants.pool import NONE, Restaurants, free_items, longer, new_pool
 from corpuscle.engine.restaurants.seating import log_seating, sample_parameters
 from corpuscle.topics.kernels import seating as at
 from corpuscle.topics.kernels.grams import Grams

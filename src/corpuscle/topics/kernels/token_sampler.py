@@ -14,7 +14,7 @@ from __future__ import annotations
 import numpy as np
 
 from corpuscle.compiled import kernel, part
-from corpuscle.engine.restaurants import columns as col
+from corpuscle.engine.restaurants import pool as col
 from corpuscle.engine.restaurants.pool import has_free
 from corpuscle.random import uniform
 from corpuscle.topics.kernels import seating as at

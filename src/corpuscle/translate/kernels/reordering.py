@@ -22,9 +22,8 @@ from typing import NamedTuple
 import numpy as np
 
 from corpuscle.compiled import frozen, kernel, part
-from corpuscle.engine.dp.nbest import search
 from corpuscle.engine.ngrams.trie import ROOT, Automaton, step
-from corpuscle.engine.phrases.stacks import (
+from corpuscle.engine.phrase_decoding import (
     NO_ROOM,
     Options,
     Stacks,
@@ -35,6 +34,7 @@ from corpuscle.engine.phrases.stacks import (
     new_stacks,
     offer,
     open_stack,
+    search,
     settle,
     stack_of,
 )

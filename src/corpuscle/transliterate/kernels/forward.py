@@ -21,7 +21,7 @@ import numpy as np
 
 from corpuscle.compiled import part
 from corpuscle.engine.ngrams.trie import Automaton, step
-from corpuscle.engine.phrases.stacks import (
+from corpuscle.engine.phrase_decoding import (
     NO_ROOM,
     Options,
     Stacks,

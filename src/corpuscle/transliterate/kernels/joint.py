@@ -33,8 +33,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from corpuscle.compiled import frozen, kernel, part
-from corpuscle.engine.dp.semirings import MAX, SUM
-from corpuscle.engine.phrases.extraction import intern, sorted_links
+from corpuscle.engine.dp import MAX, SUM
+from corpuscle.engine.phrase_extraction import intern, sorted_links
 from corpuscle.scale import chunks_of
 
 SHAPES = frozen(np.array([(1, 1), (1, 2), (2, 1), (1, 3), (1, 0), (0, 1)]), np.int64)

@@ -13,8 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from corpuscle.compiled import frozen, kernel, part
-from corpuscle.engine.dp.nbest import search
-from corpuscle.engine.phrases.stacks import NO_ROOM, Options, best_end, stack_of
+from corpuscle.engine.phrase_decoding import NO_ROOM, Options, best_end, search, stack_of
 from corpuscle.transliterate.kernels.forward import Limits, Models, buffers, forward, reread
 
 _EDGES = 20_000  # room in the beginning

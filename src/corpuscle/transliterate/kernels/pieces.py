@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from corpuscle.compiled import frozen, kernel, part
-from corpuscle.engine.phrases.extraction import Linked, Occurrences, sorted_links
+from corpuscle.engine.phrase_extraction import Linked, Occurrences, sorted_links
 
 
 @kernel

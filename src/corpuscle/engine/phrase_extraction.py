@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from corpuscle.compiled import frozen, kernel, part
-from corpuscle.engine.containers import hashtable
+from corpuscle.engine import hashtable
 from corpuscle.scale import chunks_of
 
 LONGEST = 8

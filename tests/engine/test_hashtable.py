@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from corpuscle.compiled import kernel
-from corpuscle.engine.containers import hashtable
+from corpuscle.engine import hashtable
 
 
 @kernel

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from corpuscle.engine.optim.mert import Pools
+    from corpuscle.engine.mert import Pools
 
 PENALTY = 1e-3
 """Times the sum of squared weights: keeps weights of features that hardly vary in bounds."""

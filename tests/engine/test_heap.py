@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from corpuscle.compiled import kernel
-from corpuscle.engine.containers import heap
+from corpuscle.engine import heap
 
 
 @kernel
