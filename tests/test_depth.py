@@ -14,8 +14,8 @@ DEEPER = {
     "corpuscle.topics.rescaling.WordModel",
     "corpuscle.words.canonical.OsccaVectors",
     "corpuscle.words.canonical.TsccaVectors",
-    "corpuscle.words.window_vectors.PpmiVectors",
-    "corpuscle.words.window_vectors.SvdVectors",
+    "corpuscle.words.cooccurrence.PpmiVectors",
+    "corpuscle.words.cooccurrence.SvdVectors",
 }
 """Refinements of a model that is one itself, or of what two models share: one level more."""
 

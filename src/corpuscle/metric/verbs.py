@@ -82,7 +82,7 @@ def evaluate(
     """Retrieval (and K-means) with the metric, beside Euclidean distance and cosine of the same features."""
     from corpuscle.metric import evaluate as evaluate_metric
     from corpuscle.metric import k_means_agreement
-    from corpuscle.metric.evaluation import spaces
+    from corpuscle.metric.model import spaces
 
     found = evaluate_metric(model, items, draws=draws, seed=seed)
     values: dict[str, Any] = found.results["metric"].to_json()

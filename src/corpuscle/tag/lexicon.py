@@ -17,7 +17,7 @@ import numpy as np
 from corpuscle.compiled import frozen
 from corpuscle.hashing import find, hashes_of
 from corpuscle.model import Array
-from corpuscle.tag.kernels.features import Labels, Words, hash_affixes
+from corpuscle.tag.kernels import Labels, Words, hash_affixes
 from corpuscle.text.corpus import Corpus
 from corpuscle.text.vocab import FIRST, Vocab
 from corpuscle.text.wording import shape_of

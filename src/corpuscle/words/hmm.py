@@ -36,7 +36,7 @@ from corpuscle.text.overlap import item_hashes
 from corpuscle.text.preprocessing import Preprocessing
 from corpuscle.text.treebank import Treebank
 from corpuscle.text.vocab import END, FIRST, START, UNKNOWN, Vocab
-from corpuscle.words.classes import WordClasses, class_of_the_rarest
+from corpuscle.words.classes import ClassTree, WordClasses, class_of_the_rarest
 from corpuscle.words.forests import Forest, forest_of
 from corpuscle.words.hmm_learning import (
     FEW,
@@ -59,7 +59,6 @@ from corpuscle.words.hmm_learning import (
     weights_of,
 )
 from corpuscle.words.settings import WAYS, HmmSettings
-from corpuscle.words.trees import ClassTree
 
 LARGE = 100_000
 """Texts of so many tokens are learned from online."""

@@ -29,8 +29,7 @@ from corpuscle.measure.correlation import compare_spearman, human_ceiling, spear
 from corpuscle.measure.result import Comparison, Result, Shown
 from corpuscle.text.judgements import Judgement, Phrase, Term, Triple
 from corpuscle.text.pairs import ScoredPair
-from corpuscle.words.meaning import Meaning
-from corpuscle.words.phrases import COMPOSITIONS, compose
+from corpuscle.words.meaning import COMPOSITIONS, Meaning, compose
 
 DRAWS = 2000
 CONTRASTS = (("head-context", "head"), ("add-context", "add"), ("head-context", "add"))
