@@ -12,10 +12,6 @@ EXTRAS = {"torch", "triton", "onnx", "onnxruntime", "dask", "distributed", "fast
 DEEPER = {
     "corpuscle.parse.projection.ProjectedParser",
     "corpuscle.topics.rescaling.WordModel",
-    "corpuscle.words.canonical.OsccaVectors",
-    "corpuscle.words.canonical.TsccaVectors",
-    "corpuscle.words.cooccurrence.PpmiVectors",
-    "corpuscle.words.cooccurrence.SvdVectors",
 }
 """Refinements of a model that is one itself, or of what two models share: one level more."""
 

@@ -53,56 +53,6 @@ from corpuscle.words.vectors import VECTORS, WordVectors, check_vectors, numbers
 CANONICAL = {**VECTORS, "contexts": numbers("slots", "types+3", "dimensions")}
 
 
-class _CanonicalVectors(TsccaSettings, WordVectors):
-    """What both methods share: ``contexts_`` float32 (slots, len(vocab_), dimensions), Psi."""
-
-    SAVED: ClassVar = {**WordVectors.SAVED, "contexts_": Arrays("contexts")}
-
-    contexts_: np.ndarray = learned()
-
-    @property
-    def _context_power(self) -> float:
-        """Which power of counts the contexts were learned for."""
-        return 1.0
-
-    @property
-    def _left(self) -> tuple[int, ...]:
-        return tuple(range(-self.window, 0))
-
-    @property
-    def _right(self) -> tuple[int, ...]:
-        return tuple(range(1, self.window + 1))
-
-    def _count(self, corpus: Corpus, rows: tuple[int, ...], columns: tuple[int, ...], bag: bool = False) -> Rows:
-        return count_at(corpus, At(rows, columns, bag, len(corpus.vocab)), self.workers, self.cluster)
-
-    def _powered(self, counts: np.ndarray) -> np.ndarray:
-        """Diagonals of second moments from counts: kappa added, the power taken; 0 where there is nothing."""
-        return np.where(counts > 0, (counts + self.kappa) ** self.power, 0.0)
-
-    def _power(self, counts: Rows) -> Rows:
-        return counts._replace(values=counts.values**self.power)
-
-    def _scaled(self) -> np.ndarray:
-        return self.projection_ * self.singular_values_**self.exponent
-
-    def _from_contexts(self, corpus: Corpus, new: int) -> np.ndarray:
-        from scipy.sparse import csr_array
-
-        known, types = len(self.vocab_), len(corpus.vocab)
-        offsets, slots = self._left + self._right, len(self.contexts_)
-        counts = self._count(corpus, (0,), offsets, bag=slots == 1)
-        begin = counts.starts[known]
-        slot, word = np.divmod(counts.columns[begin:], types)
-        columns = slot * known + np.where(word < known, word, UNKNOWN)  # to each other, new words are unknown
-        parts = (counts.values[begin:], columns, counts.starts[known:] - begin)
-        whole = csr_array(parts, shape=(new, slots * known))
-        whole.sum_duplicates()
-        whole.data **= self._context_power
-        rows = whole @ self.contexts_.reshape(slots * known, -1).astype(np.float64)
-        return rows / self.singular_values_ * self.singular_values_**self.exponent
-
-
 def check_slots(loaded: Container) -> None:
     """What the declarations of the arrays cannot say."""
     check_vectors(loaded)
@@ -111,56 +61,102 @@ def check_slots(loaded: Container) -> None:
         raise ValueError("its contexts do not fit its window")
 
 
-class OsccaVectors(OsccaSettings, _CanonicalVectors):
-    """Vectors by canonical correlation of words with their contexts."""
+def _offsets(window: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The places of the words on the left and on the right of a token."""
+    return tuple(range(-window, 0)), tuple(range(1, window + 1))
+
+
+def _count(
+    model: OsccaVectors | TsccaVectors, corpus: Corpus, rows: tuple[int, ...], columns: tuple[int, ...],
+    bag: bool = False,
+) -> Rows:  # fmt: skip
+    return count_at(corpus, At(rows, columns, bag, len(corpus.vocab)), model.workers, model.cluster)
+
+
+def _powered(model: OsccaVectors | TsccaVectors, counts: np.ndarray) -> np.ndarray:
+    """Diagonals of second moments from counts: kappa added, the power taken; 0 where there is nothing."""
+    return np.where(counts > 0, (counts + model.kappa) ** model.power, 0.0)
+
+
+def _rows_of_new(model: OsccaVectors | TsccaVectors, corpus: Corpus, new: int, power: float) -> np.ndarray:
+    """The rows of new words from their contexts, which were learned for this power of counts."""
+    from scipy.sparse import csr_array
+
+    known, types, slots = len(model.vocab_), len(corpus.vocab), len(model.contexts_)
+    left, right = _offsets(model.window)
+    counts = _count(model, corpus, (0,), left + right, bag=slots == 1)
+    begin = counts.starts[known]
+    slot, word = np.divmod(counts.columns[begin:], types)
+    columns = slot * known + np.where(word < known, word, UNKNOWN)  # to each other, new words are unknown
+    whole = csr_array((counts.values[begin:], columns, counts.starts[known:] - begin), shape=(new, slots * known))
+    whole.sum_duplicates()
+    whole.data **= power
+    rows = whole @ model.contexts_.reshape(slots * known, -1).astype(np.float64)
+    return rows / model.singular_values_ * model.singular_values_**model.exponent
+
+
+class OsccaVectors(OsccaSettings, WordVectors):
+    """Vectors by canonical correlation of words with their contexts.
+
+    ``contexts_`` float32 (slots, len(vocab_), dimensions): Psi.
+    """
 
     KIND: ClassVar[Kind] = Kind("words.oscca", 1, CANONICAL, check=check_slots)
+    SAVED: ClassVar = {**WordVectors.SAVED, "contexts_": Arrays("contexts")}
 
-    @property
-    def _context_power(self) -> float:
-        """Which power of counts the contexts were learned for."""
-        return self.power
+    contexts_: np.ndarray = learned()
 
     def _learn(self, corpus: Corpus, checkpoint: Checkpoint) -> None:
         types = len(self.vocab_)
-        counts = self._count(corpus, (0,), self._left + self._right, self.bag)
-        xx = self._powered(np.bincount(corpus.tokens, minlength=types))
+        left, right = _offsets(self.window)
+        counts = _count(self, corpus, (0,), left + right, self.bag)
+        xx = _powered(self, np.bincount(corpus.tokens, minlength=types))
+        yy = _powered(self, counts.column_sums())
+        powers = counts._replace(values=counts.values**self.power)
         wanted = self._wanted(types - 2, self.drop_first)
-        yy = self._powered(counts.column_sums())
-        found = diagonal_cca(
-            self._power(counts), xx, yy, wanted, workers=self.workers, rounds=self.rounds, seed=self.seed
-        )
+        found = diagonal_cca(powers, xx, yy, wanted, workers=self.workers, rounds=self.rounds, seed=self.seed)
         self._keep(found.left, found.correlations, self.drop_first)
         self.contexts_ = found.right[:, self.drop_first :].astype(np.float32).reshape(-1, types, self.dimensions)
 
+    def _from_contexts(self, corpus: Corpus, new: int) -> np.ndarray:
+        return _rows_of_new(self, corpus, new, self.power)
 
-class TsccaVectors(_CanonicalVectors):
-    """Vectors by canonical correlation of left with right contexts, then of words with what these agree on."""
+
+class TsccaVectors(TsccaSettings, WordVectors):
+    """Vectors by canonical correlation of left with right contexts, then of words with what these agree on; learned: as
+    ``OsccaVectors``."""
 
     KIND: ClassVar[Kind] = Kind("words.tscca", 1, CANONICAL, check=check_slots)
+    SAVED: ClassVar = {**WordVectors.SAVED, "contexts_": Arrays("contexts")}
+
+    contexts_: np.ndarray = learned()
 
     def _learn(self, corpus: Corpus, checkpoint: Checkpoint) -> None:
-        types, offsets = len(self.vocab_), self._left + self._right
+        types, (left, right) = len(self.vocab_), _offsets(self.window)
         wanted = self._wanted(types - 2, self.drop_first)
-        between = self._count(corpus, self._left, self._right)
-        lefts, rights = (self._powered(sums / self.window) for sums in (between.row_sums(), between.column_sums()))
-        how = {"workers": self.workers, "rounds": self.rounds, "seed": self.seed}
-        state = diagonal_cca(self._power(between), lefts, rights, wanted, **how)
-        halves = (state.left, state.right)
-        phi = np.zeros((len(offsets), types, 2 * wanted))  # of each slot, into its half of S
-        for side, half in enumerate(halves):
-            phi[side * self.window : (side + 1) * self.window, :, side * wanted : (side + 1) * wanted] = half.reshape(
-                self.window, types, wanted
-            )
+        between = _count(self, corpus, left, right)
+        lefts, rights = (_powered(self, sums / self.window) for sums in (between.row_sums(), between.column_sums()))
+        powers = between._replace(values=between.values**self.power)
+        state = diagonal_cca(powers, lefts, rights, wanted, workers=self.workers, rounds=self.rounds, seed=self.seed)
+        phi = np.zeros((2 * self.window, types, 2 * wanted))  # of each slot, into its half of S
+        phi[: self.window, :, :wanted] = state.left.reshape(self.window, types, wanted)
+        phi[self.window :, :, wanted:] = state.right.reshape(self.window, types, wanted)
         flat = phi.reshape(-1, 2 * wanted)
-        cross = SparseOperator(self._count(corpus, (0,), offsets), self.workers).matmat(flat)  # W'S
-        moment = np.zeros((2 * wanted, 2 * wanted))  # S'S
-        for slot, offset in enumerate(offsets):
-            moment += phi[slot].T @ SparseOperator(self._count(corpus, (offset,), offsets), self.workers).matmat(flat)
+
+        def with_contexts(offset: int) -> np.ndarray:
+            """The products of what stands at an offset with S, (types, 2 wanted)."""
+            return SparseOperator(_count(self, corpus, (offset,), left + right), self.workers).matmat(flat)
+
+        cross, moment = with_contexts(0), np.zeros((2 * wanted, 2 * wanted))  # W'S, S'S
+        for slot, offset in enumerate(left + right):
+            moment += phi[slot].T @ with_contexts(offset)
         words = np.bincount(corpus.tokens, minlength=types)
         found = one_hot_cca(np.where(words > 0, words + self.kappa, 0.0), cross, moment, wanted)
         self._keep(found.left, found.correlations, self.drop_first)
         self.contexts_ = (phi @ found.right[:, self.drop_first :]).astype(np.float32)
+
+    def _from_contexts(self, corpus: Corpus, new: int) -> np.ndarray:
+        return _rows_of_new(self, corpus, new, 1.0)
 
 
 # ---- LR-MVL
@@ -370,9 +366,6 @@ class LrmvlVectors(LrmvlSettings, WordVectors):
         found = one_hot_cca(counts / corpus.n_tokens, cross, moment, self.dimensions)
         self.state_ = found.right / found.correlations
         self._keep(found.left, found.correlations)
-
-    def _scaled(self) -> np.ndarray:
-        return self.projection_ * self.singular_values_**self.exponent
 
     def _states(self, corpus: Corpus) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
         """The tokens of a text in the ids of ``vocab_`` and their projected left and right sides, by blocks."""

@@ -132,9 +132,9 @@ class WordVectors(VectorSettings, TextSettings, Seeded, Model):
     def _learn(self, corpus: Corpus, checkpoint: Checkpoint) -> None:
         """Find projection, singular values and contexts from a text in the ids of ``vocab_``."""
 
-    @abstractmethod
     def _scaled(self) -> np.ndarray:
         """The rows that vectors are made of: the projection, scaled, float64 (len(vocab_), dimensions)."""
+        return self.projection_ * self.singular_values_**self.exponent
 
     @abstractmethod
     def _from_contexts(self, corpus: Corpus, new: int) -> np.ndarray:
