@@ -29,7 +29,6 @@ Collins and Hsu 2014 for the square root.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from os import PathLike
 from typing import ClassVar, NamedTuple
 
 import numpy as np
@@ -225,12 +224,6 @@ def _add(a: Moments, b: Moments) -> Moments:
     return Moments(*map(np.add, a, b))
 
 
-def angle_between(a: np.ndarray, b: np.ndarray) -> float:
-    """The largest angle between the column spaces of two matrices (n, k), in radians."""
-    cosines = np.linalg.svd(np.linalg.qr(a)[0].T @ np.linalg.qr(b)[0], compute_uv=False)
-    return float(np.arccos(np.clip(cosines.min(), -1.0, 1.0)))
-
-
 class _Dictionary(learning.Learner):
     """Learns the dictionary, pass by pass."""
 
@@ -271,7 +264,10 @@ class _Dictionary(learning.Learner):
         moments = self.moments()
         means, deviation = self.means(moments, self.project(moments))
         before, self.dictionary = self.dictionary, self.centred(means / deviation)
-        self.angle = angle_between(before, self.dictionary)
+        # The largest angle between the column spaces of the dictionaries before and after.
+        bases = np.linalg.qr(before)[0], np.linalg.qr(self.dictionary)[0]
+        cosines = np.linalg.svd(bases[0].T @ bases[1], compute_uv=False)
+        self.angle = float(np.arccos(np.clip(cosines.min(), -1.0, 1.0)))
         return self.angle
 
     def state(self) -> dict[str, np.ndarray]:
@@ -289,11 +285,8 @@ def check_sides(loaded: Container) -> None:
     check_vectors(loaded)
     left, right, rates = loaded.arrays["left"], loaded.arrays["right"], loaded.settings.get("rates")
     dimensions = len(loaded.arrays["singular_values"])
-    if (
-        not isinstance(rates, list)
-        or len(left) != len(rates) * dimensions
-        or left.shape[1] + right.shape[1] != dimensions
-    ):
+    fits = isinstance(rates, list) and len(left) == len(rates) * dimensions
+    if not fits or left.shape[1] + right.shape[1] != dimensions:
         raise ValueError("its sides do not fit its rates and dimensions")
     angles = loaded.extra.get("angles")
     if not isinstance(angles, list) or not all(isinstance(angle, float) for angle in angles):
@@ -310,7 +303,7 @@ class LrmvlVectors(LrmvlSettings, WordVectors):
     """
 
     KIND: ClassVar[Kind] = Kind("words.lrmvl", 1, LRMVL, check=check_sides)
-
+    PARTIAL: ClassVar[Kind] = PARTIAL
     SAVED: ClassVar = {
         **WordVectors.SAVED,
         "dictionary_": Arrays("dictionary"),
@@ -330,10 +323,6 @@ class LrmvlVectors(LrmvlSettings, WordVectors):
         super().__post_init__()
         if not self.rates:
             raise SettingError("rates: at least one is needed")
-
-    def checkpoint(self, corpus: Corpus, path: str | PathLike[str], resume: bool = False) -> Checkpoint:
-        """Where ``fit`` keeps unfinished work while it learns the model ``path`` from a text."""
-        return Checkpoint(path, PARTIAL, self.settings, corpus.signature(), resume=resume)
 
     def _learn(self, corpus: Corpus, checkpoint: Checkpoint) -> None:
         types = len(self.vocab_)

@@ -24,7 +24,8 @@ import numpy as np
 
 from corpuscle.errors import SettingError
 from corpuscle.figures import LeafShown, merge_tree
-from corpuscle.model import VOCAB, Array, Arrays, Container, Fact, Model, Record
+from corpuscle.learning import Checkpoint
+from corpuscle.model import VOCAB, Array, Arrays, Container, Fact, Kind, Model, Record
 from corpuscle.model.saved import Saved
 from corpuscle.settings import learned
 from corpuscle.text.corpus import Corpus
@@ -204,6 +205,8 @@ class WordClasses(Model):
     - ``tree_``: how the classes would merge into one, see ``ClassTree``; None in old files.
     """
 
+    PARTIAL: ClassVar[Kind | None] = None
+    """The kind of file that keeps its unfinished work."""
     FORMAT: ClassVar[str] = "tsv"
     """How ``export`` writes unless it is told."""
 
@@ -220,6 +223,10 @@ class WordClasses(Model):
     n_classes_: int = learned()
     history_: list[Any] = learned()
     tree_: ClassTree | None = learned()
+
+    def checkpoint(self, text: Corpus | Forest, path: str | PathLike[str], resume: bool = False) -> Checkpoint:
+        """Where ``fit`` keeps unfinished work while it learns the model ``path`` from a text."""
+        return Checkpoint(path, self.PARTIAL, self.settings, text.signature(), resume=resume)
 
     @property
     def mutual_information_(self) -> float:

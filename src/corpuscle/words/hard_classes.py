@@ -28,7 +28,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from itertools import pairwise
-from os import PathLike
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -201,6 +200,7 @@ class ExchangeClasses(ExchangeSettings, WordClasses):
     """
 
     KIND: ClassVar[Kind] = Kind("words.exchange", 1, CLASSES, check=check_classes)
+    PARTIAL: ClassVar[Kind] = PARTIAL_EXCHANGE
 
     def fit(self, text: Corpus | Forest, *, checkpoint: Checkpoint | None = None) -> Self:
         """Learn from running text, or from trees; ``checkpoint`` keeps unfinished work."""
@@ -214,10 +214,6 @@ class ExchangeClasses(ExchangeSettings, WordClasses):
         self.tree_ = class_tree(near, self.classes_[ids], self.classes, checkpoint, facts)
         self.provenance_ = {**sizes, "signature": checkpoint.signature}
         return self
-
-    def checkpoint(self, text: Corpus | Forest, path: str | PathLike[str], resume: bool = False) -> Checkpoint:
-        """Where ``fit`` keeps unfinished work while it learns the model ``path`` from a text."""
-        return Checkpoint(path, PARTIAL_EXCHANGE, self.settings, text.signature(), resume=resume)
 
     def _climb(self, search: Search, checkpoint: Checkpoint, facts: Mapping[str, int]) -> tuple[np.ndarray, list[Pass]]:
         """The class of each word, int32 (words,), and the history, after all passes from the start of choice."""
@@ -390,8 +386,8 @@ class BrownClasses(BrownSettings, WordClasses):
     KIND: ClassVar[Kind] = Kind(
         "words.brown", 1, {**CLASSES, "merges": Array("int32", ("merges", 2), low=0, optional=True)}, check=check_merges
     )
+    PARTIAL: ClassVar[Kind] = PARTIAL_BROWN
     FORMAT: ClassVar[str] = "paths"
-
     SAVED: ClassVar = {**WordClasses.SAVED, "merges_": Arrays("merges")}
 
     merges_: np.ndarray | None = learned()
@@ -412,10 +408,6 @@ class BrownClasses(BrownSettings, WordClasses):
         self.tree_ = class_tree(near, self.classes_[ids], self.classes, checkpoint, facts)
         self.provenance_ = {**sizes, "signature": checkpoint.signature}
         return self
-
-    def checkpoint(self, text: Corpus | Forest, path: str | PathLike[str], resume: bool = False) -> Checkpoint:
-        """Where ``fit`` keeps unfinished work while it learns the model ``path`` from a text."""
-        return Checkpoint(path, PARTIAL_BROWN, self.settings, text.signature(), resume=resume)
 
     def coarsened(self, classes: int) -> Self:
         """A model of the same words with fewer classes: the tree is cut where so many are left."""

@@ -117,7 +117,7 @@ class HmmClasses(HmmSettings, WordClasses):
     """
 
     KIND: ClassVar[Kind] = Kind("words.hmm", 1, _ARRAYS, check=_check)
-
+    PARTIAL: ClassVar[Kind] = PARTIAL
     SAVED: ClassVar = {
         "vocab_": Record(Vocab),
         **{
@@ -175,10 +175,6 @@ class HmmClasses(HmmSettings, WordClasses):
             )  # fmt: skip
             self._take(em, vocab, run.history)
         return self
-
-    def checkpoint(self, text: Corpus | Forest, path: str | PathLike[str], resume: bool = False) -> Checkpoint:
-        """Where ``fit`` keeps unfinished work while it learns the model ``path`` from a text."""
-        return Checkpoint(path, PARTIAL, self.settings, text.signature(), resume=resume)
 
     def _choose(self, tokens: int) -> None:
         """What the settings leave open."""

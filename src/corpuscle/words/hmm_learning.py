@@ -161,7 +161,10 @@ class Em(learning.Learner):
         """The probabilities of classes of roots (C,), and of children, given their parents, (links, C, C)."""
         more = self.rates.prior_steps * self.mass
         first, steps = self.table.first + more, self.table.steps
-        shared = _by_column(steps.sum(axis=0) + more)
+        counts = steps.sum(axis=0) + more
+        sums = counts.sum(axis=0)
+        # Columns add up to one; all are alike where there is nothing.
+        shared = np.where(sums > 0, counts / np.where(sums > 0, sums, 1.0), 1.0 / len(counts))
         few = FEW * self.mass
         own = (steps[1:] + few * shared) / (steps[1:].sum(axis=1, keepdims=True) + few)
         return first / first.sum(), np.concatenate([shared[None], own])
@@ -290,12 +293,6 @@ def chain_learner(corpus: Corpus, start: Table, passes: int, tolerance: float, p
     links = np.zeros(forest.n_tokens, np.int32)
     batches = batches_of(forest, links, forest.n_tokens, chunk_size(classes, classes))
     return Em(batches, start, 0, Rates(classes, tolerance=tolerance), pool, passes)
-
-
-def _by_column(counts: np.ndarray) -> np.ndarray:
-    """Columns (n, n) that add up to one; all alike where there is nothing."""
-    sums = counts.sum(axis=0)
-    return np.where(sums > 0, counts / np.where(sums > 0, sums, 1.0), 1.0 / len(counts))
 
 
 SHARED = 0

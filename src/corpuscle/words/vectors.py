@@ -27,7 +27,7 @@ from corpuscle.figures.maps import Place, place_map
 from corpuscle.learning import Checkpoint
 from corpuscle.measure.correlation import spearman
 from corpuscle.measure.result import Result
-from corpuscle.model import VOCAB, Array, Arrays, Container, Model, Record, vocab_arrays
+from corpuscle.model import VOCAB, Array, Arrays, Container, Kind, Model, Record, vocab_arrays
 from corpuscle.settings import Seeded, learned
 from corpuscle.text.corpus import Corpus
 from corpuscle.text.pairs import ScoredPair
@@ -83,6 +83,7 @@ class WordVectors(VectorSettings, TextSettings, Seeded, Model):
       dimensions): what all words share.
     """
 
+    PARTIAL: ClassVar[Kind | None] = None
     SAVED: ClassVar = {
         "vocab_": Record(Vocab),
         "vectors_": Arrays("vectors"),
@@ -105,7 +106,7 @@ class WordVectors(VectorSettings, TextSettings, Seeded, Model):
 
     def checkpoint(self, corpus: Corpus, path: str | PathLike[str], resume: bool = False) -> Checkpoint:
         """Where ``fit`` keeps unfinished work; there is none where a method goes over its counts once."""
-        return Checkpoint(path, None, self.settings, corpus.signature(), resume=resume)
+        return Checkpoint(path, self.PARTIAL, self.settings, corpus.signature(), resume=resume)
 
     def fit(self, corpus: Corpus, *, checkpoint: Checkpoint | None = None) -> Self:
         """Learn from running text; ``checkpoint`` keeps unfinished work."""

@@ -91,6 +91,7 @@ def read_in_context(
 
 
 _SENTENCES = "corpuscle.words.verbs.meaning:read_in_context"
+_TYPED: Any = made_by(_SENTENCES, options={"raw": RAW})
 
 
 def _near(found: list[tuple[str, float, int]]) -> list[dict[str, Any]]:
@@ -347,7 +348,11 @@ def senses(
 ) -> Shown:
     """Show the senses of a word in a text: its tokens in context, clustered, with the words nearest to each cluster and
     example sentences."""
-    from corpuscle.words.senses import senses
+    return _senses(model, word, sentences, number, k, examples)
+
+
+def _senses(model: Meaning, word: str, sentences: Sentences, number: int | None, k: int, examples: int = 5) -> Answer:
+    from corpuscle.words import senses
 
     found = senses(model, word, sentences, number, k)
     rows, lines = [], []
@@ -369,10 +374,14 @@ def substitutes(
     k: int = _K,
 ) -> Shown:
     """Show what could stand in the place of a word, for each of its tokens in a text."""
-    from corpuscle.words.senses import substitutes
+    return _substitutes(model, word, sentences, k, most)
+
+
+def _substitutes(model: Meaning, word: str, sentences: Sentences, k: int, most: int) -> Answer:
+    from corpuscle.words import substitutes
 
     found = substitutes(model, word, sentences, k, most)
-    rows = [{**_token(token), "words": _near(words)} for token, words in found]
+    rows = [_token(token) | {"words": _near(words)} for token, words in found]
     lines = [f"{token.shown}\n   {' '.join(each for each, _, _ in words)}" for token, words in found]
     return Answer({"word": model.vocab.word(model.id(word)), "tokens": rows}, "\n".join(lines))
 
@@ -403,37 +412,20 @@ def compare_typed(
 
 @view("meaning", name="senses", kinds=_HMM.kinds, word="a", text="a b c", k=3)
 def senses_typed(
-    model: HmmClasses,
-    word: str = word("A word."),
-    text: Sentences = made_by(_SENTENCES, options={"raw": RAW}),
-    *,
-    k: int = K,
+    model: HmmClasses, word: str = word("A word."), text: Sentences = _TYPED, *, k: int = K
 ) -> dict[str, Any]:
     """The senses of a word in some sentences: its tokens clustered, with the words nearest to each cluster."""
-    from corpuscle.words import senses
-
-    meaning = _meaning_of(model)
-    rows = [
-        {name: value for name, value in _sense(sense, 5).items() if name != "classes"}
-        for sense in senses(meaning, word, text, None, k)
-    ]
-    return {"word": meaning.vocab.word(meaning.id(word)), "senses": rows}
+    values = _senses(_meaning_of(model), word, text, None, k).values
+    rows = [{name: value for name, value in row.items() if name != "classes"} for row in values["senses"]]
+    return {**values, "senses": rows}
 
 
 @view("meaning", name="substitutes", kinds=_HMM.kinds, word="a", text="a b c", k=3)
 def substitutes_typed(
-    model: HmmClasses,
-    word: str = word("A word."),
-    text: Sentences = made_by(_SENTENCES, options={"raw": RAW}),
-    *,
-    k: int = K,
-) -> dict[str, Any]:
+    model: HmmClasses, word: str = word("A word."), text: Sentences = _TYPED, *, k: int = K
+) -> Mapping[str, Any]:
     """What could stand in the place of a word, for each of its first tokens in some sentences."""
-    from corpuscle.words import substitutes
-
-    meaning = _meaning_of(model)
-    rows = [_token(token) | {"words": _near(words)} for token, words in substitutes(meaning, word, text, k, 50)]
-    return {"word": meaning.vocab.word(meaning.id(word)), "tokens": rows}
+    return _substitutes(_meaning_of(model), word, text, k, 50).values
 
 
 @view("meaning", name="meanings", kinds=_HMM.kinds, words="a", k=3)
