@@ -18,7 +18,6 @@ Mochihashi, Kikui and Kita, "Learning nonstructural distance metric by minimum c
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -154,16 +153,7 @@ class Items(NamedTuple):
 
     @property
     def is_text(self) -> bool:
-        """Whether they are texts."""
         return isinstance(self.content, list)
-
-
-def _rows(path: AnyPath) -> Iterator[tuple[int, list[str]]]:
-    if suffix_of(path) != ".csv":
-        yield from read_table(path)
-        return
-    for number, line in read_lines(path):
-        yield number, next(csv.reader([line]), [""])
 
 
 def _number(text: str) -> float | None:
@@ -178,8 +168,10 @@ def read_items(path: AnyPath) -> Items:
     labels: list[str] = []
     texts: list[str] = []
     vectors: list[list[float]] = []
-    numeric = False
-    for line, fields in _rows(path):
+    numeric, rows = False, read_table(path)
+    if suffix_of(path) == ".csv":
+        rows = ((number, next(csv.reader([line]), [""])) for number, line in read_lines(path))
+    for line, fields in rows:
         if len(fields) < 2:
             raise InputError(path, line, "a label, a tab, and a text or numbers are expected")
         if not labels:

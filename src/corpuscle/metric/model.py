@@ -96,8 +96,9 @@ class MetricModel(MetricSettings, Model):
             items, labels = items
         if labels is None or isinstance(items, str):
             raise SettingError("a list of texts or a matrix, and labels, are needed: read_items(path) makes one")
-        if len(labels) != _length(items):
-            raise SettingError(f"{_length(items)} items cannot have {len(labels)} labels")
+        n = items.shape[0] if hasattr(items, "shape") else len(items)
+        if len(labels) != n:
+            raise SettingError(f"{n} items cannot have {len(labels)} labels")
         chosen = self._choose(np.asarray(labels))
         groups = grouped(np.asarray(labels)[chosen])
         alone = int((groups.sizes == 1).sum())
@@ -234,10 +235,6 @@ class MetricModel(MetricSettings, Model):
             self.features_ = Features(Vocab.from_arrays(arrays), arrays["pairs"], arrays["idf"])
 
 
-def _length(items: Any) -> int:
-    return items.shape[0] if hasattr(items, "shape") else len(items)
-
-
 def _matrix(items: Any) -> Any:
     """Vectors as float64 (items, n), dense or sparse; ``SettingError`` if they are none."""
     matrix = csr_array(items, dtype=np.float64) if issparse(items) else np.asarray(items, np.float64)
@@ -285,13 +282,9 @@ def evaluate(model: MetricModel, items: Items, *, draws: int = 1000, seed: int =
     ranked = {name: rank_items(vectors, items.labels) for name, vectors in spaces(model, items).items()}
     results = {name: retrieval(one, draws=draws, seed=seed) for name, one in ranked.items()}
     ours, ones = ranked["metric"].levels.mean(axis=1), np.ones(len(ranked["metric"].levels))
-    gains = {
-        name: paired_bootstrap(
-            ours, one.levels.mean(axis=1), ones, draws=draws, seed=seed, of=ELEVEN_POINT, items="queries"
-        )
-        for name, one in ranked.items()
-        if name != "metric"
-    }
+    how: dict[str, Any] = {"draws": draws, "seed": seed, "of": ELEVEN_POINT, "items": "queries"}
+    plain = {name: one.levels.mean(axis=1) for name, one in ranked.items() if name != "metric"}
+    gains = {name: paired_bootstrap(ours, levels, ones, **how) for name, levels in plain.items()}
     return Evaluation(results, gains)
 
 

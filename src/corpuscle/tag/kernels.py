@@ -12,12 +12,6 @@ The beginning of k letters has the FNV-1a hash of its bytes in their order, the 
 order, so one pass from each side gives those of all lengths. Letters are told apart by UTF-8: a byte of the form
 10xxxxxx goes on with a letter.
 
-Ratnaparkhi, "A maximum entropy model for part-of-speech tagging", 1996, table 1 (templates); Mueller, Schmid and
-Schuetze, "Efficient higher-order CRFs for morphological tagging", 2013, section 3.3 (parts of labels); Weinberger,
-Dasgupta, Langford, Smola and Attenberg, "Feature hashing for large scale multitask learning", 2009; Fowler, Noll, Vo
-and Eastlake, "The FNV non-cryptographic hash algorithm", 2012; Brants, "TnT: a statistical part-of-speech tagger",
-2000, section 2.3 (endings of unknown words).
-
 **Search.** The labels of a sentence: candidates by their own scores, then the best path among them, or how likely each
 is. A word of the lexicon has the labels that it was seen with; a rare or unknown word may have any that words of open
 classes have, of which the ones with the best parts are looked at more closely. Of the candidates of a word the ``BEAM``
@@ -28,10 +22,6 @@ best by local scores stay. A path is scored by its words and by its steps, each 
 so the best path is exact among the candidates that stay; the chance of each step follows from the same recursion with
 sums, from both sides. A word with a single candidate is not scored at all.
 
-Viterbi search over two labels as in Brants, "TnT: a statistical part-of-speech tagger", 2000, equation 1; candidates
-and pruning as in Mueller, Schmid and Schuetze, "Efficient higher-order CRFs for morphological tagging", 2013, section
-3.2; expectations as in Lafferty, McCallum and Pereira, "Conditional random fields", 2001, section 4.
-
 **Learning**: the conditional likelihood of the right labels, by adaptive gradients, sentence after sentence. The
 gradient of the log-likelihood of a sentence with respect to the weight of a feature is how often the feature occurs
 with the right labels, minus how often it is expected to, among all paths through the candidates. Each weight moves by
@@ -40,10 +30,15 @@ frequent ones. Words and steps that are nearly certain move nothing. The result 
 sentence: ``totals`` collects each change times the number of sentences before it, so that mean = weights - totals /
 sentences.
 
-Lafferty, McCallum and Pereira, "Conditional random fields: probabilistic models for segmenting and labeling sequence
-data", 2001; Duchi, Hazan and Singer, "Adaptive subgradient methods for online learning and stochastic optimization",
-2011 (``squares`` are their sums of squares); means as in Collins, "Discriminative training methods for hidden Markov
-models", 2002.
+Features: Ratnaparkhi, "A maximum entropy model for part-of-speech tagging", 1996, table 1 (templates); Weinberger,
+Dasgupta, Langford, Smola and Attenberg, "Feature hashing for large scale multitask learning", 2009; Fowler, Noll, Vo
+and Eastlake, "The FNV non-cryptographic hash algorithm", 2012. Search over two labels, and endings of unknown words:
+Brants, "TnT: a statistical part-of-speech tagger", 2000, equation 1 and section 2.3; candidates, pruning and parts of
+labels: Mueller, Schmid and Schuetze, "Efficient higher-order CRFs for morphological tagging", 2013, sections 3.2 and
+3.3. Expectations and likelihood: Lafferty, McCallum and Pereira, "Conditional random fields: probabilistic models for
+segmenting and labeling sequence data", 2001, section 4; Duchi, Hazan and Singer, "Adaptive subgradient methods for
+online learning and stochastic optimization", 2011 (``squares`` are their sums of squares); means as in Collins,
+"Discriminative training methods for hidden Markov models", 2002.
 """
 
 from __future__ import annotations

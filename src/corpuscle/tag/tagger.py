@@ -28,10 +28,9 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 
 from corpuscle import learning
-from corpuscle import model as container
 from corpuscle.compiled import frozen
 from corpuscle.learning import Checkpoint, Shuffled
-from corpuscle.model import Array, Model
+from corpuscle.model import ITEMS, VOCAB, Array, Arrays, Container, Fact, Kind, Model, Record
 from corpuscle.random import folds
 from corpuscle.scale import chunks_of, each
 from corpuscle.settings import learned
@@ -169,6 +168,10 @@ STATE = {
 }
 PARTIAL = learning.partial("tag.crf", STATE)
 """An unfinished run."""
+_ARRAYS = {
+    **VOCAB, **ITEMS, **lexicons.ARRAYS, **SOURCES, **LEMMAS, "weights": STATE["weights"],
+    "history": Array("float64", ("passes", 2), finite=True),
+}  # fmt: skip
 
 
 # ---- learning, pass by pass
@@ -195,7 +198,6 @@ class TagLearner(Shuffled):
         self.best, self.best_share = np.empty(0, np.float32), np.full(1, -1.0)
 
     def step(self, sweep: int, number: int) -> None:
-        """Learn from some sentences."""
         words, gold, labels = self._text
         order = self.part(sweep, number)
         self._wrong += learn(words, order, gold, labels, self._weights, self._learning, self._room)
@@ -216,12 +218,10 @@ class TagLearner(Shuffled):
         return [wrong, share]
 
     def state(self) -> dict[str, np.ndarray]:
-        """What a file keeps."""
         kept = {name: getattr(self._learning, name) for name in ("weights", "totals", "squares", "clock")}
         return kept | {"best": self.best, "best_share": self.best_share, "wrong": np.array([self._wrong], np.int64)}
 
     def restore(self, arrays: Mapping[str, np.ndarray], sweep: int, number: int) -> None:
-        """Stand where the kept state stands."""
         for name in ("weights", "totals", "squares", "clock"):
             getattr(self._learning, name)[:] = arrays[name]
         self.best, self.best_share = np.array(arrays["best"]), np.array(arrays["best_share"])
@@ -236,27 +236,14 @@ class Tagger(TaggerSettings, WordTagger):
     training words that got a wrong label in each pass, and of development words that got the right one.
     """
 
-    KIND: ClassVar[container.Kind] = container.Kind(
-        "tag.crf",
-        1,
-        {
-            **container.VOCAB,
-            **container.ITEMS,
-            **lexicons.ARRAYS,
-            **SOURCES,
-            **LEMMAS,
-            "weights": container.Array("float32", ("table",), finite=True),
-            "history": container.Array("float64", ("passes", 2), finite=True),
-        },
-        check=lambda loaded: _check(loaded),
-    )
+    KIND: ClassVar[Kind] = Kind("tag.crf", 1, _ARRAYS, check=lambda loaded: _check(loaded))
     SAVED: ClassVar = {
-        "layers_": container.Fact("layers", tuple),
-        "labels_": container.Record(Vocab),
-        "sources_": container.Record(WordFeatures),
-        "lemmatiser_": container.Record(Lemmatiser),
-        "weights_": container.Arrays("weights"),
-        "history_": container.Arrays("history"),
+        "layers_": Fact("layers", tuple),
+        "labels_": Record(Vocab),
+        "sources_": Record(WordFeatures),
+        "lemmatiser_": Record(Lemmatiser),
+        "weights_": Arrays("weights"),
+        "history_": Arrays("history"),
     }
 
     TUNES = SOURCES = True
@@ -318,19 +305,16 @@ class Tagger(TaggerSettings, WordTagger):
 
         room = room_for(int(bank.corpus.lengths.max()), words, labels)
         learner = TagLearner(words, gold, labels, under_way, room, seed=self.seed, judge=None if dev is None else judge)
-        facts = {"table": size, "besides": self._besides(dev)}
+        # A hash of what is learned with besides the treebank, which a resumed run must share.
+        digest = hashlib.blake2b(b"" if dev is None else signature(dev).encode(), digest_size=16)
+        for array in self.sources_.arrays().values():
+            digest.update(np.ascontiguousarray(array).tobytes())
+        facts = {"table": size, "besides": digest.hexdigest()}
         run = checkpoint.run(learner, self.passes, columns=2, facts=facts, title="passes", note="wrong {:.3f}")
         self.history_, self.weights_ = run.history, learner.mean()
         if dev is not None:
             self.tuning_items_, self.weights_ = item_hashes(dev.corpus), learner.best
             self.chosen_["passes"] = int(np.argmax(self.history_[:, 1])) + 1
-
-    def _besides(self, dev: Treebank | None) -> str:
-        """A hash of what is learned with besides the treebank, which a resumed run must share."""
-        digest = hashlib.blake2b(b"" if dev is None else signature(dev).encode(), digest_size=16)
-        for array in self.sources_.arrays().values():
-            digest.update(np.ascontiguousarray(array).tobytes())
-        return digest.hexdigest()
 
     def summary(self) -> dict[str, Any]:
         """Passes, and the shares of words that were wrong in the last one and right in development sentences."""
@@ -368,7 +352,7 @@ class Tagger(TaggerSettings, WordTagger):
     def _arrays(self) -> dict[str, np.ndarray]:
         return {**super()._arrays(), **self.lexicon_.arrays}
 
-    def _restore(self, loaded: container.Container) -> None:
+    def _restore(self, loaded: Container) -> None:
         super()._restore(loaded)
         self.lexicon_ = Lexicon.of(self.labels_, self.layers_[0] == "tags", loaded.arrays)
 
@@ -406,7 +390,7 @@ def _tag_chunk(chunk: tuple[Words, int, int, bool], tagger: Tagger) -> Tagging:
     return Tagging(found, likely)
 
 
-def _check(loaded: container.Container) -> None:
+def _check(loaded: Container) -> None:
     """What the declarations of the arrays cannot say."""
     model, arrays, layers = Tagger.restored(loaded.described), loaded.arrays, loaded.extra.get("layers")
     if not isinstance(layers, list) or not layers or layers != [name for name in TAGGED if name in layers]:
