@@ -273,7 +273,7 @@ def ambiguous_words(
     for row, id in enumerate(ids):
         word, classes = model.vocab_.word(int(id)), []
         for number, part in model.classes_of(word):
-            place = places[row][number]
+            place = places.get((row, number))
             if part >= share and place is not None:
                 members = model.words_of(number, others + 1)
                 words = [other for other, tokens in members if other != word and tokens >= 0.5][:others]
@@ -282,9 +282,11 @@ def ambiguous_words(
     return result
 
 
-def _clearest(model: HmmClasses, text: Corpus | Forest, ids: np.ndarray) -> list[list[tuple[list[str], int] | None]]:
-    """For each of some words and each class, the sentence in which the word is most probably of that class, and where
-    it stands there; of the first ``SEARCHED`` tokens of a word and whatever other sentences show."""
+def _clearest(
+    model: HmmClasses, text: Corpus | Forest, ids: np.ndarray
+) -> dict[tuple[int, int], tuple[list[str], int]]:
+    """Number of a word and class -> the sentence in which the word is most probably of that class, and where it stands
+    there; of the first ``SEARCHED`` tokens of a word and whatever other sentences show."""
     forest = Forest.of(text, model.structure)
     recoded = forest.recode(model.vocab_)
     wanted = np.zeros(recoded.n_tokens, bool)
@@ -306,10 +308,7 @@ def _clearest(model: HmmClasses, text: Corpus | Forest, ids: np.ndarray) -> list
         first += len(part)
     starts = forest.corpus.sentence_starts
     sentences = np.searchsorted(starts, where, side="right") - 1
-    return [
-        [
-            None if at < 0 else (forest.corpus.words(int(s)), int(at - starts[s]))
-            for at, s in zip(where[row], sentences[row], strict=True)
-        ]
-        for row in range(len(ids))
-    ]
+    return {
+        (row, number): (forest.corpus.words(int(sentences[row, number])), int((where - starts[sentences])[row, number]))
+        for row, number in np.argwhere(where >= 0).tolist()
+    }
