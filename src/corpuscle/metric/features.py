@@ -49,7 +49,6 @@ class Features(NamedTuple):
 
     @property
     def n_words(self) -> int:
-        """The number of words."""
         return len(self.vocab) - FIRST
 
     def names(self) -> list[str]:

@@ -133,11 +133,9 @@ class Forest:
         return expect(value, cls, "Forest.chain(corpus) or Forest.tree(read_conllu(path)) makes one")
 
     def __len__(self) -> int:
-        """The number of sentences."""
         return len(self.corpus)
 
     def __getitem__(self, sentences: slice) -> Forest:
-        """Some consecutive sentences."""
         first, last, _ = sentences.indices(len(self))
         begin, end = self.corpus.sentence_starts[first], self.corpus.sentence_starts[max(first, last)]
         parents = self.parents[begin:end]
@@ -160,7 +158,6 @@ class Forest:
 
     @property
     def n_tokens(self) -> int:
-        """The number of tokens."""
         return self.corpus.n_tokens
 
     @property

@@ -136,7 +136,6 @@ class Merging(learning.Learner):
         return len(self.bounds) - 1 if sweep == 0 else -(-(self.n_classes - 1) // self.at_once)
 
     def step(self, sweep: int, number: int) -> None:
-        """Some words, or some mergers."""
         first, last, mergers = 0, 0, 0
         if sweep == 0:
             first, last = self.bounds[number : number + 2]

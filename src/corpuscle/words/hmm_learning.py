@@ -65,7 +65,6 @@ class Table(NamedTuple):
         return len(self.first)
 
     def times(self, factor: float) -> Table:
-        """All counts, multiplied by a factor."""
         return Table(*(counts * factor for counts in self))
 
 
@@ -249,7 +248,6 @@ class Em(learning.Learner):
             self._begin(self.table._replace(emission=emission * self.scale), 1.0, self.doublings)
 
     def double(self) -> None:
-        """Split every class in two."""
         first, steps, emission = self.table
         twins = np.repeat(emission, 2, axis=1) / 2
         changes = Random(self.rates.seed, "hidden Markov split", self.table.n_classes).uniforms(*twins.shape)

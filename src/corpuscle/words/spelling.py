@@ -55,12 +55,10 @@ class Spelling(NamedTuple):
     vectors: np.ndarray
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """What a model file holds."""
         return {**self.pieces.arrays("pieces/"), "pieces/vectors": self.vectors}
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, np.ndarray]) -> Spelling:
-        """The inverse of ``arrays``."""
         return cls(Vocab.from_arrays(arrays, "pieces/"), arrays["pieces/vectors"])
 
     def features(self, words: Sequence[str]) -> Rows:

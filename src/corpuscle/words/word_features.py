@@ -50,7 +50,6 @@ class WordFeatures:
 
     @classmethod
     def none(cls) -> WordFeatures:
-        """A source that knows no word."""
         return cls(np.zeros(0, np.uint64), np.zeros((0, 0), np.uint64))
 
     @classmethod
@@ -61,7 +60,6 @@ class WordFeatures:
 
     @property
     def n_columns(self) -> int:
-        """How many values a word has."""
         return self.values.shape[1]
 
     @classmethod
