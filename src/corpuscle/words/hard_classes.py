@@ -25,6 +25,7 @@ from the places, to the last bit. It can stop between any two words.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from itertools import pairwise
@@ -67,12 +68,11 @@ class Counted(NamedTuple):
 def count_words(text: Corpus | Forest, settings: ExchangeSettings | BrownSettings) -> Counted:
     """The words of a text and their neighbours, as the settings of a learner ask; too few words are an error."""
     forest = Forest.of(text, settings.structure)
-    corpus = forest.corpus
-    if corpus.n_tokens == 0:
+    if forest.n_tokens == 0:
         raise SettingError("there are no words to learn classes from")
-    seen = np.bincount(corpus.tokens, minlength=len(corpus.vocab)).astype(np.int64)
-    whole = Vocab(corpus.vocab.bytes, corpus.vocab.offsets, seen)
-    vocab, mapping = whole.cut(settings.min_count, settings.max_types)
+    corpus = forest.corpus.counted()
+    forest = dataclasses.replace(forest, corpus=corpus)
+    vocab, mapping = corpus.vocab.cut(settings.min_count, settings.max_types)
     ids = np.flatnonzero(vocab.counts)
     ids = ids[np.argsort(-vocab.counts[ids], kind="stable")]
     if settings.classes > len(ids):

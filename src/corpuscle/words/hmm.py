@@ -153,10 +153,9 @@ class HmmClasses(HmmSettings, WordClasses):
         if forest.n_tokens == 0:
             raise SettingError("there are no words to learn classes from")
         self.items_ = item_hashes(forest.corpus)
-        seen = np.bincount(forest.corpus.tokens, minlength=len(forest.corpus.vocab)).astype(np.int64)
-        strings = forest.corpus.vocab
-        vocab, mapping = Vocab(strings.bytes, strings.offsets, seen).cut(self.min_count, self.max_types)
-        forest = dataclasses.replace(forest, corpus=forest.corpus.map_tokens(mapping, vocab))
+        corpus = forest.corpus.counted()
+        vocab, mapping = corpus.vocab.cut(self.min_count, self.max_types)
+        forest = dataclasses.replace(forest, corpus=corpus.map_tokens(mapping, vocab))
         self.relations_ = self._relations(forest)
         self.provenance_ = {
             "sentences": len(forest),
