@@ -7,7 +7,7 @@ asks whether the learned space is better than the plain one: retrieval and clust
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -53,31 +53,29 @@ def nearest(queries: np.ndarray, items: np.ndarray, k: int, same: bool) -> tuple
     return found, distances
 
 
+def _numbers(*shape: str) -> Array:
+    return Array("float64", shape, finite=True)
+
+
+def _declared(extra: Mapping[str, Any]) -> dict[str, Array]:
+    """The arrays of a metric: of single features or of directions, after a reduction or not, for texts or vectors."""
+    declared = {"map": _numbers("directions", "inner"), "values": _numbers("directions")}
+    if extra.get("diagonal"):
+        declared = dict.fromkeys(declared, _numbers("inner"))
+    if extra.get("reduced"):
+        declared["basis"] = _numbers("n_features", "inner")
+    if extra.get("text"):
+        declared |= {**VOCAB, "pairs": Array("int64", ("pairs",), low=0, rising=True), "idf": _numbers("n_features")}
+    return declared
+
+
 class MetricModel(MetricSettings, Model):
     """Learns from items, a list of texts or a matrix (items, n), and the label of each.
 
     Learned: ``features_`` (None for vectors), ``basis_`` float64 (features, k) or None, ``solution_``, ``n_features_``.
     """
 
-    KIND: ClassVar[Kind] = Kind(
-        "metric.model",
-        1,
-        lambda extra: {
-            "map": Array("float64", ("inner",) if extra.get("diagonal") else ("directions", "inner"), finite=True),
-            "values": Array("float64", ("inner",) if extra.get("diagonal") else ("directions",), finite=True),
-            **({"basis": Array("float64", ("n_features", "inner"), finite=True)} if extra.get("reduced") else {}),
-            **(
-                {
-                    **VOCAB,
-                    "pairs": Array("int64", ("pairs",), low=0, rising=True),
-                    "idf": Array("float64", ("n_features",), finite=True),
-                }
-                if extra.get("text")
-                else {}
-            ),
-        },
-        check=lambda loaded: _check(loaded),
-    )
+    KIND: ClassVar[Kind] = Kind("metric.model", 1, _declared, check=lambda loaded: _check(loaded))
 
     features_: Features | None = learned()
     basis_: np.ndarray | None = learned()

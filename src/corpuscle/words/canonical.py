@@ -306,10 +306,7 @@ class LrmvlVectors(LrmvlSettings, WordVectors):
     PARTIAL: ClassVar[Kind] = PARTIAL
     SAVED: ClassVar = {
         **WordVectors.SAVED,
-        "dictionary_": Arrays("dictionary"),
-        "left_": Arrays("left"),
-        "right_": Arrays("right"),
-        "state_": Arrays("state"),
+        **{f"{name}_": Arrays(name) for name in ("dictionary", "left", "right", "state")},
         "angles_": Fact("angles", list),
     }
 

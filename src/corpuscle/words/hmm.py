@@ -101,6 +101,9 @@ _ARRAYS = {
 }
 
 
+_LEARNED = ("first", "steps", "emission", "counts", "roots", "links", "represented")
+
+
 class HmmClasses(HmmSettings, WordClasses):
     """Learns classes of tokens by a hidden Markov model.
 
@@ -120,10 +123,7 @@ class HmmClasses(HmmSettings, WordClasses):
     PARTIAL: ClassVar[Kind] = PARTIAL
     SAVED: ClassVar = {
         "vocab_": Record(Vocab),
-        **{
-            f"{name}_": Arrays(name)
-            for name in ("first", "steps", "emission", "counts", "roots", "links", "represented")
-        },
+        **{f"{name}_": Arrays(name) for name in _LEARNED},
         "relations_": Fact("relations", list),
         "n_classes_": Fact("classes"),
     }
@@ -157,14 +157,9 @@ class HmmClasses(HmmSettings, WordClasses):
         vocab, mapping = corpus.vocab.cut(self.min_count, self.max_types)
         forest = dataclasses.replace(forest, corpus=corpus.map_tokens(mapping, vocab))
         self.relations_ = self._relations(forest)
-        self.provenance_ = {
-            "sentences": len(forest),
-            "words": forest.n_tokens,
-            "types": len(vocab) - FIRST,
-            "empty": int((lengths == 0).sum()),
-            "too_long": int((lengths > 0).sum()) - len(forest),
-            "signature": signature,
-        }
+        sizes = {"sentences": len(forest), "words": forest.n_tokens, "types": len(vocab) - FIRST}
+        left_out = {"empty": int((lengths == 0).sum()), "too_long": int((lengths > 0).sum()) - len(forest)}
+        self.provenance_ = {**sizes, **left_out, "signature": signature}
         self._choose(forest.n_tokens)
         with workers(self.workers, self.cluster) as pool:
             em = self._learner(forest, vocab, pool, checkpoint)

@@ -359,13 +359,8 @@ def _chunk(forest: Forest, links: np.ndarray, first: int, last: int, rows: np.nd
     if rows is not None:
         words = np.searchsorted(rows, words).astype(np.int32)
     types, places = np.unique(words, return_inverse=True)
-    nodes = trees.Nodes(
-        np.where(above >= 0, at[above], -1).astype(np.int32),
-        links[here][order],
-        words,
-        places.astype(np.int32),
-        starts - starts[0],
-    )
+    above = np.where(above >= 0, at[above], -1).astype(np.int32)
+    nodes = trees.Nodes(above, links[here][order], words, places.astype(np.int32), starts - starts[0])
     return Chunk(nodes, types, order)
 
 

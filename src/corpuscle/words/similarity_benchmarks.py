@@ -167,11 +167,7 @@ def judge_phrases(
         {way: spearman(each[known], means, pairs=len(pairs), **how) for way, each in scores.items()},
         {(a, b): compare_spearman(points[a], points[b], gold, items=where, **how) for a, b in contrasts},
         float("nan") if None in subjects else human_ceiling(ratings, items, subjects),
-        len(pairs),
-        int(known.sum()),
-        int(rare),
-        vanished,
-        impossible,
+        *(len(pairs), int(known.sum()), int(rare), vanished, impossible),
     )
 
 

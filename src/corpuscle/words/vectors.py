@@ -86,9 +86,7 @@ class WordVectors(VectorSettings, TextSettings, Seeded, Model):
     PARTIAL: ClassVar[Kind | None] = None
     SAVED: ClassVar = {
         "vocab_": Record(Vocab),
-        "vectors_": Arrays("vectors"),
-        "projection_": Arrays("projection"),
-        "singular_values_": Arrays("singular_values"),
+        **{f"{name}_": Arrays(name) for name in ("vectors", "projection", "singular_values")},
         "mean_": Arrays("common/mean"),
         "directions_": Arrays("common/directions"),
         "spelling_": Record(Spelling),
@@ -121,12 +119,8 @@ class WordVectors(VectorSettings, TextSettings, Seeded, Model):
         self.vocab_ = vocab
         self._learn(corpus, checkpoint or Checkpoint())
         self._finish()
-        self.provenance_ = {
-            "sentences": len(corpus),
-            "words": corpus.n_tokens,
-            "types": len(vocab) - FIRST,
-            "signature": signature,
-        }
+        sizes = {"sentences": len(corpus), "words": corpus.n_tokens, "types": len(vocab) - FIRST}
+        self.provenance_ = {**sizes, "signature": signature}
         return self
 
     @abstractmethod

@@ -41,7 +41,7 @@ from typing import NamedTuple
 import numpy as np
 
 from corpuscle.compiled import kernel, part
-from corpuscle.words.kernels.exchange import DOWN, LARGEST_TABLE, UP, Neighbours, Pairs, neighbours_of
+from corpuscle.words.kernels.exchange import DOWN, LARGEST_TABLE, UP, Neighbours, Pairs, neighbours_of, x_log_x
 
 NOWHERE = -(1 << 30)
 """The home of a word that is not in the window yet."""
@@ -119,24 +119,14 @@ def empty_window(near: Neighbours, slots: int, total: int) -> Window:
     margins = np.zeros((2, slots + 1))
     margins[:, slots] = near.degrees[:, words]
     counts = np.arange(min(2 * total + 2, LARGEST_TABLE))
+    # Every class x adds at most six values to S(i, j), each off by half a step of the grid.
+    tolerance = np.array([8 * (slots + 1) * grid])
+    cells, logs = np.zeros((2, slots + 1, slots), np.int32), np.zeros((2, slots, slots))
     return Window(
-        homes,
-        np.zeros(slots, np.int32),
-        np.zeros(slots, np.bool_),
-        np.zeros((2, slots + 1, slots), np.int32),
-        margins,
-        np.zeros((2, slots + 1)),
-        np.zeros((2, slots, slots)),
-        np.zeros(slots),
-        np.full((slots, slots), -np.inf),
-        np.zeros(1, np.int64),
-        np.zeros(slots, np.int64),
-        np.full(slots, np.inf),
-        # Every class x adds at most six values to S(i, j), each off by half a step of the grid.
-        np.array([8 * (slots + 1) * grid]),
-        np.round(counts * np.log(np.maximum(counts, 1)) / grid) * grid,
-        np.array([grid]),
-    )
+        homes, np.zeros(slots, np.int32), np.zeros(slots, np.bool_), cells, margins, np.zeros((2, slots + 1)), logs,
+        np.zeros(slots), np.full((slots, slots), -np.inf), np.zeros(1, np.int64), np.zeros(slots, np.int64),
+        np.full(slots, np.inf), tolerance, np.round(x_log_x(counts) / grid) * grid, np.array([grid]),
+    )  # fmt: skip
 
 
 def grouped(near: Neighbours, groups: np.ndarray, n_groups: int) -> Neighbours:
