@@ -36,21 +36,17 @@ def words_of(treebank: Treebank, layer: str = "form", preprocessing: Preprocessi
     if preprocessing.tokenise != "none":
         raise SettingError("tokenise means nothing for a treebank, which has its words already")
     name, _, tag = layer.partition("/")
-    forms = treebank.corpus.vocab.strings
-    chosen = [("_".join(preprocessing.spell(forms[id]).split()) or "_") for id in range(len(forms))]
-    words = np.arange(len(forms))[treebank.corpus.tokens]
-    spellings: list[str] = chosen
+    strings, words = list(treebank.corpus.vocab.strings), treebank.corpus.tokens.astype(np.int64)
     if name == "lemma":
-        lemmas = treebank.lemmas.vocab.strings
-        spellings = chosen + ["_".join(preprocessing.spell(lemma).split()) or "_" for lemma in lemmas]
         given = treebank.lemmas.ids != UNKNOWN
-        words = np.where(given, len(forms) + treebank.lemmas.ids, words)
-    tags = np.zeros(len(words), np.int64)
-    endings = [""]
+        words = np.where(given, len(strings) + treebank.lemmas.ids, words)
+        strings += treebank.lemmas.vocab.strings
+    spellings = ["_".join(preprocessing.spell(string).split()) or "_" for string in strings]
+    tags, endings = np.zeros(len(words), np.int64), [""]
     if tag:
         tags = treebank.tags.ids.astype(np.int64)
         endings = ["/_", *("/" + each for each in treebank.tags.vocab.strings[1:])]
-    pairs, tokens = np.unique(words.astype(np.int64) * len(endings) + tags, return_inverse=True)
+    pairs, tokens = np.unique(words * len(endings) + tags, return_inverse=True)
     numbering = Numbering()
     numbering.add(spellings[pair // len(endings)] + endings[pair % len(endings)] for pair in pairs.tolist())
     ids, vocab = numbering.finish()
