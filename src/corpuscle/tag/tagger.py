@@ -177,23 +177,18 @@ _ARRAYS = {
 # ---- learning, pass by pass
 
 
+_Judge = Callable[[np.ndarray], float]
+
+
 class TagLearner(Shuffled):
-    """Learns weights; ``judge``: mean weights -> how good they are, or None."""
+    """Learns weights from words, their right labels, and all labels; ``judge``: mean weights -> how good they are."""
 
     def __init__(
-        self,
-        words: Words,
-        gold: np.ndarray,
-        labels: Labels,
-        learning: Learning,
-        room: Room,
-        *,
-        seed: int,
-        judge: Callable[[np.ndarray], float] | None,
+        self, text: tuple[Words, np.ndarray, Labels], under_way: Learning, room: Room, seed: int, judge: _Judge | None
     ):
-        super().__init__(np.diff(words.starts), seed, "tag.words")
-        self._text, self._learning, self._room, self._judge = (words, gold, labels), learning, room, judge
-        self._weights = frozen(learning.weights, np.float32)
+        super().__init__(np.diff(text[0].starts), seed, "tag.words")
+        self._text, self._learning, self._room, self._judge = text, under_way, room, judge
+        self._weights = frozen(under_way.weights, np.float32)
         self._wrong = 0
         self.best, self.best_share = np.empty(0, np.float32), np.full(1, -1.0)
 
@@ -291,7 +286,8 @@ class Tagger(TaggerSettings, WordTagger):
     def _learn(self, bank: Treebank, gold: np.ndarray, dev: Treebank | None, checkpoint: Checkpoint) -> None:
         labels = self.lexicon_.labels
         words = self.lexicon_.words(bank.corpus, self.closed, self.sources_, learning=True)
-        size = self._size()
+        # The last feature of the table needs room for all parts and labels.
+        size = (1 << self.hash_bits) + labels.n_parts + len(self.labels_) - FIRST
         under_way = Learning(
             np.zeros(size, np.float32), np.zeros(size), np.zeros(size, np.float32), np.zeros(1, np.int64), self.rate,
             self._shift,
@@ -304,7 +300,7 @@ class Tagger(TaggerSettings, WordTagger):
             return float((found + FIRST == self.labels_.encode(right)).mean())
 
         room = room_for(int(bank.corpus.lengths.max()), words, labels)
-        learner = TagLearner(words, gold, labels, under_way, room, seed=self.seed, judge=None if dev is None else judge)
+        learner = TagLearner((words, gold, labels), under_way, room, self.seed, None if dev is None else judge)
         # A hash of what is learned with besides the treebank, which a resumed run must share.
         digest = hashlib.blake2b(b"" if dev is None else signature(dev).encode(), digest_size=16)
         for array in self.sources_.arrays().values():
@@ -324,10 +320,6 @@ class Tagger(TaggerSettings, WordTagger):
     @property
     def _shift(self) -> np.uint64:
         return np.uint64(64 - self.hash_bits)
-
-    def _size(self) -> int:
-        """How many weights there are: the last feature of the table needs room for all parts and labels."""
-        return (1 << self.hash_bits) + self.lexicon_.labels.n_parts + len(self.labels_) - FIRST
 
     # ---- tagging
 
