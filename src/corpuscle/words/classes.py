@@ -23,7 +23,6 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 
 from corpuscle.errors import SettingError
-from corpuscle.figures import LeafShown, merge_tree
 from corpuscle.learning import Checkpoint
 from corpuscle.model import VOCAB, Array, Arrays, Container, Fact, Kind, Model, Record
 from corpuscle.model.saved import Saved
@@ -387,6 +386,8 @@ def tree_shown(model: WordClasses, k: int = 10) -> dict[str, Any]:
 
 def draw_tree(model: WordClasses, k: int = 10) -> str:
     """The class tree as an SVG element, with the ``k`` most frequent words of each class."""
+    from corpuscle.figures import LeafShown, merge_tree
+
     shown = tree_shown(model, k)
     leaves = [LeafShown(*leaf) for leaf in shown.pop("leaves")]
     return merge_tree(leaves, **shown)

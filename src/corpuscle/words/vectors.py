@@ -17,13 +17,12 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterable, Sequence
 from os import PathLike
-from typing import ClassVar, Self
+from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 
 from corpuscle.engine.linalg import unit_rows
 from corpuscle.errors import SettingError
-from corpuscle.figures.maps import Place, place_map
 from corpuscle.learning import Checkpoint
 from corpuscle.measure.correlation import spearman
 from corpuscle.measure.result import Result
@@ -37,6 +36,9 @@ from corpuscle.text.vectors import write_vectors
 from corpuscle.text.vocab import FIRST, UNKNOWN, Vocab
 from corpuscle.words.settings import VectorSettings
 from corpuscle.words.spelling import Spelling, learn_spelling, signature_of, vocabulary_of
+
+if TYPE_CHECKING:
+    from corpuscle.figures import Place
 
 LARGEST = 1e30
 """No number in a model of vectors comes near this: products of some of them stay finite."""
@@ -309,6 +311,8 @@ FREQUENT, NEIGHBOURS = 100, 12
 def map_shown(model: WordVectors, words: Sequence[str] = (), k: int | None = None) -> list[Place]:
     """The points of a map: the ``k`` most frequent words (default: 100), or given words and the ``k`` nearest of each
     (default: 12), which share the colour of theirs; ``SettingError`` for a word of which nothing is known."""
+    from corpuscle.figures import Place
+
     given = list(dict.fromkeys(words))
     found = {word: group for group, word in enumerate(given)}
     for group, word in enumerate(given):
@@ -328,4 +332,6 @@ def map_shown(model: WordVectors, words: Sequence[str] = (), k: int | None = Non
 
 def draw_map(model: WordVectors, words: Sequence[str] = (), k: int | None = None, title: str = "") -> str:
     """An SVG of the words of ``map_shown``."""
+    from corpuscle.figures import place_map
+
     return place_map(map_shown(model, words, k), title=title or "Words by their vectors")
