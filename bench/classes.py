@@ -25,7 +25,7 @@ LEAST = 3
 SMALL = {"classes": 50, "max_types": 1000}
 SOURCES = (
     "corpuscle/words/kernels/*.py",
-    *(f"corpuscle/words/{name}.py" for name in ("brown", "classes", "exchange", "forests", "trees")),
+    *(f"corpuscle/words/{name}.py" for name in ("classes", "forests", "hard_classes")),
 )
 WCLUSTER = os.environ.get("WCLUSTER") or shutil.which("wcluster")
 

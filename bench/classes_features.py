@@ -39,7 +39,7 @@ from bench.harness import Call, Cell, Claim, row, source_digest, trained
 SOURCES = (
     "corpuscle/engine/dp/trees.py", "corpuscle/engine/dp/projections.py",
     "corpuscle/words/kernels/brown.py", "corpuscle/words/kernels/exchange.py",
-    *(f"corpuscle/words/{name}.py" for name in ("brown", "classes", "exchange", "hmm", "hmm_learning", "trees")),
+    *(f"corpuscle/words/{name}.py" for name in ("classes", "hard_classes", "hmm", "hmm_learning")),
 )  # fmt: skip
 METHODS: dict[str, tuple[str, dict[str, Any]]] = {
     "Brown": ("brown", {}),

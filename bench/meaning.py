@@ -38,7 +38,7 @@ CHOSEN, EVERY = (32, 5, False), (32, 1, False)
 MEASURES = ("hellinger", "js", "kl", "cosine")
 SETS = {"rg65": "RG65", "ws353": "WS353", "ws353-similarity": "WS353, similarity", "ws353-relatedness": "relatedness"}
 PHRASES = {"gs2011": "subject, verb, object (GS2011)", "ml2010-verb-object": "verb, object (ML2010)"}
-WORDS = ("forests", "hmm", "hmm_learning", "meaning", "phrases", "similarity_benchmarks", "window_vectors")
+WORDS = ("forests", "hmm", "hmm_learning", "meaning", "similarity_benchmarks", "cooccurrence")
 SOURCES = ("corpuscle/engine/dp/*.py", "corpuscle/measure/correlation.py", "corpuscle/text/pairs.py",
            *(f"corpuscle/words/{name}.py" for name in WORDS))  # fmt: skip
 PICTURE = HERE.parent / "docs" / "images" / "meaning-relations.svg"

@@ -18,9 +18,9 @@ from typing import Any
 from bench.harness import HERE, Call, Cell, Claim, Commands, Side, joined, table, typical
 
 TITLE = "brown and wikitext2, 3 million tokens, 100 dimensions"
-WORDS = ("canonical", "cooccurrence", "lrmvl", "spelling", "vectors", "window_vectors")
+WORDS = ("canonical", "cooccurrence", "spelling", "vectors")
 SOURCES = (
-    "corpuscle/engine/linalg/*.py", "corpuscle/words/kernels/cooccurrence.py", "corpuscle/words/kernels/smooths.py",
+    "corpuscle/engine/linalg/*.py", "corpuscle/words/kernels/contexts.py",
     *(f"corpuscle/words/{name}.py" for name in WORDS),
 )  # fmt: skip
 SETS = {"men3000": "MEN", "ws353": "WS353", "simlex999": "SimLex", "rg65": "RG65"}

@@ -12,10 +12,6 @@ EXTRAS = {"torch", "triton", "onnx", "onnxruntime", "dask", "distributed", "fast
 DEEPER = {
     "corpuscle.parse.projection.ProjectedParser",
     "corpuscle.topics.rescaling.WordModel",
-    "corpuscle.words.canonical.OsccaVectors",
-    "corpuscle.words.canonical.TsccaVectors",
-    "corpuscle.words.window_vectors.PpmiVectors",
-    "corpuscle.words.window_vectors.SvdVectors",
 }
 """Refinements of a model that is one itself, or of what two models share: one level more."""
 

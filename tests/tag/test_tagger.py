@@ -16,9 +16,8 @@ from corpuscle.parse import MstParser
 from corpuscle.random import folds
 from corpuscle.samples import generate
 from corpuscle.tag import Tagger, jackknife
-from corpuscle.tag.kernels import decoding
-from corpuscle.tag.kernels.features import local_features, step_places
-from corpuscle.tag.kernels.training import Learning, learn
+from corpuscle.tag import kernels as decoding
+from corpuscle.tag.kernels import Learning, learn, local_features, step_places
 from corpuscle.tag.lemmas import apply_rule, lemma_rule
 from corpuscle.text import Corpus, read_conllu, write_conllu
 from corpuscle.text.treebank import Treebank

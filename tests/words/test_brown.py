@@ -15,7 +15,7 @@ from corpuscle.errors import InputError, Interrupted, SettingError
 from corpuscle.model import read
 from corpuscle.text import FIRST, UNKNOWN, Corpus, Treebank, read_conllu, write_conllu
 from corpuscle.words import BrownClasses, ExchangeClasses, Forest, draw_tree
-from corpuscle.words.brown import PARTIAL
+from corpuscle.words.hard_classes import PARTIAL_BROWN
 from corpuscle.words.kernels import brown, exchange
 from tests.hostile import survives_hostile_edits
 from tests.schemas import last_line_conforms
@@ -282,9 +282,9 @@ def test_trees_whose_heads_are_left_neighbours_give_what_the_text_gives() -> Non
 
 @pytest.mark.parametrize("stop_at, stage", [(1, 0), (20, 0), (91, 0), (150, 1), (368, 2), (376, 2)])
 def test_an_interrupted_run_resumes_to_the_identical_bytes(tmp_path, monkeypatch, stop_at: int, stage: int) -> None:
-    monkeypatch.setattr("corpuscle.words.trees.LONGEST", 1)
-    monkeypatch.setattr("corpuscle.words.exchange.LONGEST", 1)
-    monkeypatch.setattr("corpuscle.words.brown.Checkpoint", StopAt)
+    monkeypatch.setattr("corpuscle.words.hard_classes.LONGEST_MERGING", 1)
+    monkeypatch.setattr("corpuscle.words.hard_classes.LONGEST", 1)
+    monkeypatch.setattr("corpuscle.words.hard_classes.Checkpoint", StopAt)
     corpus = text(3, 1000)
     learner = BrownClasses(classes=8, passes=3, workers=1)
     learner.fit(corpus).save(tmp_path / "whole")
@@ -292,7 +292,7 @@ def test_an_interrupted_run_resumes_to_the_identical_bytes(tmp_path, monkeypatch
     with pytest.raises(Interrupted), learner.checkpoint(corpus, path) as checkpoint:
         checkpoint.stop_at = stop_at
         learner.fit(corpus, checkpoint=checkpoint)
-    state = read(tmp_path / "m.partial", PARTIAL)
+    state = read(tmp_path / "m.partial", PARTIAL_BROWN)
     assert state.extra["stage"] == stage and ("places" in state.arrays) == (stage != 1)
     with pytest.raises(InputError, match="other data"):
         learner.checkpoint(corpus[1:], path, resume=True)
@@ -312,8 +312,8 @@ def test_an_interrupted_run_resumes_to_the_identical_bytes(tmp_path, monkeypatch
     ],
 )
 def test_unfinished_work_that_cannot_be_is_refused(tmp_path, monkeypatch, name, edit, reason) -> None:
-    monkeypatch.setattr("corpuscle.words.trees.LONGEST", 1)
-    monkeypatch.setattr("corpuscle.words.brown.Checkpoint", StopAt)
+    monkeypatch.setattr("corpuscle.words.hard_classes.LONGEST_MERGING", 1)
+    monkeypatch.setattr("corpuscle.words.hard_classes.Checkpoint", StopAt)
     corpus, path = text(3, 1000), tmp_path / "m"
     learner = BrownClasses(classes=8)
     with pytest.raises(Interrupted), learner.checkpoint(corpus, path) as checkpoint:
@@ -371,8 +371,8 @@ def test_damaged_model_files_are_errors_and_nothing_worse(tmp_path) -> None:
 
 
 def test_damaged_unfinished_work_is_an_error_and_nothing_worse(tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr("corpuscle.words.trees.LONGEST", 1)
-    monkeypatch.setattr("corpuscle.words.brown.Checkpoint", StopAt)
+    monkeypatch.setattr("corpuscle.words.hard_classes.LONGEST_MERGING", 1)
+    monkeypatch.setattr("corpuscle.words.hard_classes.Checkpoint", StopAt)
     corpus, path = text(3, 200), tmp_path / "m"
     learner = BrownClasses(classes=8)
     for stop_at in 40, 98:

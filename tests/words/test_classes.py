@@ -18,7 +18,7 @@ from corpuscle.model import read
 from corpuscle.random import Random
 from corpuscle.text import END, FIRST, START, UNKNOWN, Corpus, Treebank, Vocab
 from corpuscle.words import ExchangeClasses, Forest
-from corpuscle.words.exchange import PARTIAL, Search
+from corpuscle.words.hard_classes import PARTIAL_EXCHANGE, Search
 from corpuscle.words.kernels import exchange
 from corpuscle.words.settings import STARTS
 
@@ -84,8 +84,8 @@ def text(seed: int = 1, sentences: int = 400) -> Corpus:
 
 def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     """Make every batch small, and worth the threads."""
-    monkeypatch.setattr("corpuscle.words.exchange.PARALLEL", 1)
-    monkeypatch.setattr("corpuscle.words.exchange.LONGEST", 1)
+    monkeypatch.setattr("corpuscle.words.hard_classes.PARALLEL", 1)
+    monkeypatch.setattr("corpuscle.words.hard_classes.LONGEST", 1)
 
 
 @pytest.mark.parametrize("tree", [False, True])
@@ -346,7 +346,7 @@ class StopAt(Checkpoint):
 )
 def test_an_interrupted_run_resumes_to_the_identical_bytes(tmp_path, monkeypatch, start: str, stop_at: int) -> None:
     small_batches(monkeypatch)
-    monkeypatch.setattr("corpuscle.words.exchange.Checkpoint", StopAt)
+    monkeypatch.setattr("corpuscle.words.hard_classes.Checkpoint", StopAt)
     corpus = text(3, 1000)
     learner = ExchangeClasses(classes=8, start=start)
     learner.fit(corpus).save(tmp_path / "whole")
@@ -354,7 +354,7 @@ def test_an_interrupted_run_resumes_to_the_identical_bytes(tmp_path, monkeypatch
     with pytest.raises(Interrupted), learner.checkpoint(corpus, path) as checkpoint:
         checkpoint.stop_at = stop_at
         learner.fit(corpus, checkpoint=checkpoint)
-    state = read(tmp_path / "m.partial", PARTIAL)
+    state = read(tmp_path / "m.partial", PARTIAL_EXCHANGE)
     assert [f"stage/{stage}/classes" in state.arrays for stage in (0, 1)] == [state.extra["stage"] > n for n in (0, 1)]
     with pytest.raises(InputError, match="other data"):
         learner.checkpoint(corpus[1:], path, resume=True)

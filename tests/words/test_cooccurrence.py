@@ -6,7 +6,7 @@ import pytest
 from corpuscle.text import END, START, Corpus
 from corpuscle.words import cooccurrence
 from corpuscle.words.cooccurrence import Around, At, count_around, count_at
-from corpuscle.words.kernels.cooccurrence import FLAT, HARMONIC, LINEAR
+from corpuscle.words.kernels.contexts import FLAT, HARMONIC, LINEAR
 
 CHANCE = np.random.default_rng(1)
 TEXT = Corpus.from_sentences(

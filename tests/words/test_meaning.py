@@ -16,10 +16,8 @@ from corpuscle.cli.main import main
 from corpuscle.errors import CorpuscleWarning, SettingError
 from corpuscle.text import FIRST, Corpus, Phrase, ScoredPair, Term, Treebank, Vocab, phrase_of, write_conllu
 from corpuscle.words import Forest, HmmClasses, Meaning, compose, judge_pairs, judge_phrases, represent, sweep
-from corpuscle.words.meaning import floored, similarity_matrix, similarity_rows
-from corpuscle.words.phrases import COMPOSITIONS, phrase_posteriors
-from corpuscle.words.pictures import classical_scaling
-from corpuscle.words.senses import Sentences, draw_meanings, senses, substitutes
+from corpuscle.words.meaning import COMPOSITIONS, floored, phrase_posteriors, similarity_matrix, similarity_rows
+from corpuscle.words.senses import Sentences, classical_scaling, draw_meanings, senses, substitutes
 from corpuscle.words.settings import MEASURES
 from corpuscle.words.similarity_benchmarks import judge_relations, pair_scores, standardise
 from tests.schemas import FRACTION, conforms, last_line_conforms

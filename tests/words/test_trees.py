@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from corpuscle.random import Random
-from corpuscle.words.trees import ClassTree, paths_below, tops
+from corpuscle.words.classes import ClassTree, paths_below, tops
 
 
 def random_tree(seed: int, leaves: int = 30) -> ClassTree:

@@ -19,9 +19,8 @@ from corpuscle.measure import compare_clusterings
 from corpuscle.model import read
 from corpuscle.text import FIRST, UNKNOWN, Corpus, ScoredPair, read_vectors
 from corpuscle.words import LrmvlVectors, OsccaVectors, PpmiVectors, SvdVectors, TsccaVectors, cooccurrence
-from corpuscle.words.cooccurrence import At, count_at
+from corpuscle.words.cooccurrence import At, count_at, count_near, pointwise_information
 from corpuscle.words.spelling import learn_spelling, signature_of, vocabulary_of
-from corpuscle.words.window_vectors import pointwise_information
 from tests.hostile import survives_hostile_edits
 from tests.schemas import last_line_conforms
 
@@ -130,7 +129,7 @@ def test_pointwise_information_is_its_formula():
 
 def test_a_word_whose_counts_are_folded_in_gets_the_row_that_training_gave_it():
     model = PpmiVectors(dimensions=6, **PLAIN).fit(corpus := text())
-    counts = model._count(corpus.counted().recode(model.vocab_))
+    counts = count_near(model, corpus.counted().recode(model.vocab_))
     assert model.folded(counts) == pytest.approx(model.projection_, abs=2e-5)
 
 
@@ -160,7 +159,7 @@ def test_two_steps_are_the_cca_of_words_with_projected_contexts():
 
 
 def test_smooths_are_their_recursion_and_lrmvl_states_are_white():
-    from corpuscle.words.kernels.smooths import smooths_of
+    from corpuscle.words.kernels.contexts import smooths_of
 
     tokens, starts = np.array([3, 1, 2, 2, 1], np.int32), np.array([0, 0, 3, 5])
     table, rates = np.random.default_rng(1).normal(size=(4, 2)), np.array([0.25, 1.0])

@@ -48,24 +48,18 @@ class Series:
             raise ValueError(f"series {self.name!r} has only one side of an interval")
 
 
-def _wrapped(text: str, width: float, size: float) -> list[str]:
-    """A text broken into lines at spaces."""
+def heading(sheet: Sheet, title: str) -> float:
+    """Write the title, broken into lines at spaces; returns where the rest may begin."""
+    width, size = sheet.width - 2 * _MARGIN, 15.5
     lines: list[str] = []
-    for word in text.split():
+    for word in title.split():
         if lines and text_width(f"{lines[-1]} {word}", size) <= width:
             lines[-1] += " " + word
         else:
             lines.append(word)
-    return [shorten(line, width, size) for line in lines]
-
-
-def heading(sheet: Sheet, title: str) -> float:
-    """Write the title; returns where the rest may begin."""
-    y = 6.0
-    for line in _wrapped(title, sheet.width - 2 * _MARGIN, 15.5):
-        y += 18
-        sheet.text(_MARGIN, y, line, "ti")
-    return y + 8
+    for row, line in enumerate(lines, 1):
+        sheet.text(_MARGIN, 6.0 + 18 * row, shorten(line, width, size), "ti")
+    return 14.0 + 18 * len(lines)
 
 
 def _marker(sheet: Sheet, kind: int, x: float, y: float, tip: str = "") -> None:
@@ -121,11 +115,6 @@ def _frame(sheet: Sheet, x: Axis, y: Axis, x_label: str, y_label: str) -> None:
         sheet.text((x.begin + x.end) / 2, y.begin + 37, name, "mu", "middle")
 
 
-def _left(y: Axis) -> float:
-    """How much room the labels of the y axis need."""
-    return max(text_width(label(tick)) for tick in y.ticks) + 7 + _MARGIN
-
-
 def line_plot(
     series: Sequence[Series],
     *,
@@ -157,15 +146,19 @@ def line_plot(
 
     heights = [*reach, *(v for s in series for part in (s.y, s.low or (), s.high or ()) for v in part)]
     y = axis(heights, bottom, top, log=log_y, zero=zero)
-    x = axis([v for s in series for v in s.x], _left(y), WIDTH - 2 * _MARGIN, log=log_x, tight=True)
+    left = max(text_width(label(tick)) for tick in y.ticks) + 7 + _MARGIN
+    x = axis([v for s in series for v in s.x], left, WIDTH - 2 * _MARGIN, log=log_x, tight=True)
     if x_ticks is not None:
         low, high = min(x.low, *x_ticks), max(x.high, *x_ticks)
         x = Axis(low, high, tuple(x_ticks), log_x, x.begin, x.end)
     _frame(sheet, x, y, x_label, y_label)
     for kind, one in enumerate(series):
         _draw_line(sheet, x, y, one, kind, markers)
-        if numbers:
-            _write_numbers(sheet, x, y, one)
+        for u, v in zip(one.x, one.y, strict=True) if numbers else ():
+            if x.has(u) and y.has(v):
+                place = x.place(u)
+                anchor = "start" if place < x.begin + 14 else "end" if place > x.end - 14 else "middle"
+                sheet.text(place + (9 if anchor == "start" else 0), y.place(v) - 9, label(v), "nu", anchor)
     return sheet.finish(title, description or _described(series, x_label, y_label))
 
 
@@ -195,14 +188,6 @@ def _draw_line(sheet: Sheet, x: Axis, y: Axis, series: Series, kind: int, marker
             if series.low is not None and series.high is not None:
                 tip += f" ({label(series.low[i])} to {label(series.high[i])})"
             _marker(sheet, kind, x.place(u), y.place(v), tip)
-
-
-def _write_numbers(sheet: Sheet, x: Axis, y: Axis, series: Series) -> None:
-    for u, v in zip(series.x, series.y, strict=True):
-        if x.has(u) and y.has(v):
-            place = x.place(u)
-            anchor = "start" if place < x.begin + 14 else "end" if place > x.end - 14 else "middle"
-            sheet.text(place + (9 if anchor == "start" else 0), y.place(v) - 9, label(v), "nu", anchor)
 
 
 def _described(series: Sequence[Series], x_label: str, y_label: str) -> str:
@@ -373,7 +358,7 @@ def label(value: float) -> str:
 # ---- boxes
 
 
-_BOX_MARGIN, _BOX = 10.0, 15.0
+_BOX = 15.0
 
 
 def box_plot(
@@ -392,8 +377,8 @@ def box_plot(
     top = heading(sheet, title)
     if len(groups) > 1:
         top = legend(sheet, list(groups), top, markers=True)
-    left = _BOX_MARGIN + min(150.0, max(map(text_width, names))) + 8
-    x = axis(values, left, WIDTH - 2 * _BOX_MARGIN)
+    left = _MARGIN + min(150.0, max(map(text_width, names))) + 8
+    x = axis(values, left, WIDTH - 2 * _MARGIN)
     row = (_BOX + 3) * len(groups) + 8
     bottom = top + 6 + row * len(names)
     sheet.height = bottom + (42 if value_label else 24)

@@ -131,7 +131,6 @@ class Sheet:
         self.add("text", based(content), x=x, y=y, class_=class_, text_anchor=anchored, **attributes)
 
     def line(self, x1: float, y1: float, x2: float, y2: float, class_: str) -> None:
-        """A straight line."""
         self.add("line", x1=x1, y1=y1, x2=x2, y2=y2, class_=class_)
 
     def finish(self, title: str, description: str) -> str:

@@ -10,6 +10,7 @@ Constituent trees above the words; another parse of the same words hangs below t
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import accumulate
 from typing import NamedTuple
 
 from corpuscle.figures.plots import axis, label
@@ -111,6 +112,13 @@ def _levels(heads: Sequence[int]) -> list[int]:
     return levels
 
 
+def _across(words: Sequence[str], widths: Sequence[float]) -> tuple[float, list[float]]:
+    """The width of a picture of words of these widths, and the middle of each, from the right where they run so."""
+    width, ends = sum(widths) + 2 * _MARGIN, accumulate(widths, initial=_MARGIN)
+    centres = [end + each / 2 for end, each in zip(ends, widths, strict=False)]
+    return width, [width - centre for centre in centres] if direction(" ".join(words)) == "rtl" else centres
+
+
 def draw_arcs(
     words: Sequence[str],
     heads: Sequence[int],
@@ -131,13 +139,7 @@ def draw_arcs(
     ]
     levels, under = _levels(heads), _levels(below) if other is not None else [0] * len(words)
     top = 36 + _STEP * max(1.0, _PEAK * max(levels, default=0))
-    width, x, centres = sum(widths) + 20, 10.0, []
-    for each in widths:
-        centres.append(x + each / 2)
-        x += each
-    backwards = direction(" ".join(words)) == "rtl"
-    if backwards:
-        centres = [width - centre for centre in centres]
+    width, centres = _across(words, widths)
     depth = _STEP * (max(under, default=0) + 1) if any(below) else 0
     sheet = Sheet(max(width, 120), top + 44 + depth)
     for word, (head, name) in enumerate(zip(heads, names, strict=True), 1):
@@ -180,8 +182,7 @@ def _arc(
 # ---- constituents
 
 
-_CONSTITUENT_STEP, _CONSTITUENT_GAP, _CONSTITUENT_MARGIN = 34.0, 14.0, 10.0
-_CONSTITUENT_FAINTEST = 0.35
+_CONSTITUENT_STEP, _CONSTITUENT_GAP = 34.0, 14.0
 
 
 class NodeShown(NamedTuple):
@@ -228,14 +229,9 @@ def draw_constituents(
     for node in [*nodes, *(other or [])]:
         if node.end - node.first == 1:
             widths[node.first] = max(widths[node.first], text_width(node.label, 11) + _CONSTITUENT_GAP)
-    width, at, places = sum(widths) + 2 * _CONSTITUENT_MARGIN, _CONSTITUENT_MARGIN, []
-    for each in widths:
-        places.append(at + each / 2)
-        at += each
-    if direction(" ".join(words)) == "rtl":
-        places = [width - place for place in places]
+    width, places = _across(words, widths)
     above, below = max(_heights(nodes), default=0), max(_heights(other or []), default=0)
-    base = _CONSTITUENT_MARGIN + 14 + _CONSTITUENT_STEP * above
+    base = _MARGIN + 14 + _CONSTITUENT_STEP * above
     sheet = Sheet(max(width, 120.0), base + 20 + _CONSTITUENT_STEP * below)
     both = {(node.label, node.first, node.end) for node in nodes}
     both &= both if other is None else {(node.label, node.first, node.end) for node in other}
@@ -262,7 +258,7 @@ def _tree(
     has_nodes = {node.parent for node in nodes}
     for i, node in enumerate(nodes):
         y = base + side * _CONSTITUENT_STEP * heights[i]
-        sure = 1.0 if node.sure is None else _CONSTITUENT_FAINTEST + (1 - _CONSTITUENT_FAINTEST) * node.sure
+        sure = 1.0 if node.sure is None else _FAINTEST + (1 - _FAINTEST) * node.sure
         different = (node.label, node.first, node.end) not in both
         said = "" if node.sure is None else f", {100 * node.sure:.0f} % sure"
         if node.parent >= 0:

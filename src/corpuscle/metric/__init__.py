@@ -12,9 +12,8 @@ from corpuscle.lazy import contents
 
 if TYPE_CHECKING:
     from corpuscle.metric.estimator import DistortionMetric
-    from corpuscle.metric.evaluation import Evaluation, evaluate, k_means_agreement
-    from corpuscle.metric.items import Items, read_documents, read_items
-    from corpuscle.metric.model import MetricModel
+    from corpuscle.metric.features import Items, read_documents, read_items
+    from corpuscle.metric.model import Evaluation, MetricModel, evaluate, k_means_agreement
     from corpuscle.metric.verbs import warm
 
 __all__, __getattr__, __dir__ = contents(__name__, __file__)

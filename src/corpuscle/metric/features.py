@@ -1,22 +1,35 @@
-"""Texts as sparse vectors: how often each word occurs, and pairs of neighbouring function words; weighted by idf.
+"""Items with labels, from files, and texts as sparse vectors.
 
-Features are the words of the training texts and the pairs of neighbours of which both are among the most frequent
-words: what is said, and a little of how. Words that training did not see are ignored.
+**Features**: how often each word occurs, and pairs of neighbouring function words; weighted by idf. Features are the
+words of the training texts and the pairs of neighbours of which both are among the most frequent words: what is said,
+and a little of how. Words that training did not see are ignored.
+
+Texts of equal length: long ones are sampled without replacement, short ones are filled up with replacement.
+
+**Items**, texts or vectors. A row of a table has a label first. If all other fields of the first row are numbers, the
+items are vectors, all of the same length; otherwise the last field is a text. Fields are separated by tabs, or, in a
+file whose name ends in ``.csv``, by commas. In running text with documents, every sentence is an item and its document
+the label.
 
 Mochihashi, Kikui and Kita, "Learning nonstructural distance metric by minimum cluster distortions", 2004, section 4.1
-(features) and 4.2 (texts of equal length).
+(features) and 4.2 (texts of equal length). Notation: the features of text t are found[starts[t]..starts[t + 1]].
 """
 
 from __future__ import annotations
 
+import csv
 from typing import NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_array
 
-from corpuscle.metric.kernels.resampling import resample
-from corpuscle.random import purpose_id
+from corpuscle.compiled import kernel
+from corpuscle.errors import InputError
+from corpuscle.random import below, purpose_id, shuffle, stream
 from corpuscle.text.corpus import Corpus
+from corpuscle.text.files import AnyPath, read_lines, suffix_of
+from corpuscle.text.plain import read_text
+from corpuscle.text.tables import read_table
 from corpuscle.text.vocab import FIRST, Vocab
 
 _RESAMPLING = purpose_id("metric.length")
@@ -36,7 +49,6 @@ class Features(NamedTuple):
 
     @property
     def n_words(self) -> int:
-        """The number of words."""
         return len(self.vocab) - FIRST
 
     def names(self) -> list[str]:
@@ -87,6 +99,23 @@ def occurrences(corpus: Corpus, features: Features) -> tuple[np.ndarray, np.ndar
     return found, starts
 
 
+@kernel
+def resample(found, starts, length, seed, purpose, drawn):
+    """Fill ``drawn`` with ``length`` features of each text that has any: some of a long one, all of a short one and
+    more of them at random."""
+    at = 0
+    for text in range(len(starts) - 1):
+        here = found[starts[text] : starts[text + 1]].copy()
+        if len(here) == 0:
+            continue
+        source = stream(seed, purpose, 0, text)
+        if len(here) > length:
+            shuffle(source, here)
+        for i in range(length):
+            drawn[at] = here[i] if i < len(here) else here[below(source, len(here))]
+            at += 1
+
+
 def resampled(found: np.ndarray, starts: np.ndarray, length: int | str, seed: int) -> tuple[np.ndarray, np.ndarray]:
     """Texts of equal length: the features that are drawn from each, and where each text begins."""
     sizes = np.diff(starts)
@@ -110,3 +139,66 @@ def with_idf(features: Features, matrix: csr_array) -> Features:
     """The features with idf, log(texts / texts that have the feature), of a matrix of counts."""
     having = np.bincount(matrix.indices, minlength=matrix.shape[1])
     return features._replace(idf=np.log(matrix.shape[0] / np.maximum(having, 1)))
+
+
+# ---- items
+
+
+class Items(NamedTuple):
+    """Texts or vectors with labels: ``content``, a list of strings or float64 (items, n); ``labels``."""
+
+    content: list[str] | np.ndarray
+    labels: list[str]
+
+    @property
+    def is_text(self) -> bool:
+        return isinstance(self.content, list)
+
+
+def _number(text: str) -> float | None:
+    try:
+        return float(text)
+    except ValueError:
+        return None
+
+
+def read_items(path: AnyPath) -> Items:
+    """The items of a table, the label first."""
+    labels: list[str] = []
+    texts: list[str] = []
+    vectors: list[list[float]] = []
+    numeric, rows = False, read_table(path)
+    if suffix_of(path) == ".csv":
+        rows = ((number, next(csv.reader([line]), [""])) for number, line in read_lines(path))
+    for line, fields in rows:
+        if len(fields) < 2:
+            raise InputError(path, line, "a label, a tab, and a text or numbers are expected")
+        if not labels:
+            numeric = all(_number(field) is not None for field in fields[1:])
+        labels.append(fields[0])
+        if not numeric:
+            texts.append(fields[-1])
+            continue
+        numbers = [_number(field) for field in fields[1:]]
+        wrong = next((field for field, number in zip(fields[1:], numbers, strict=True) if number is None), None)
+        if wrong is not None:
+            raise InputError(path, line, f"{wrong[:40]!r} is not a number, and the first row has numbers only")
+        if not np.isfinite(numbers).all():  # type: ignore[arg-type]
+            raise InputError(path, line, "numbers must be finite")
+        if vectors and len(numbers) != len(vectors[0]):
+            raise InputError(path, line, f"{len(numbers)} numbers, where the first row has {len(vectors[0])}")
+        vectors.append(numbers)  # type: ignore[arg-type]
+    if not labels:
+        raise InputError(path, None, "there are no items")
+    return Items(np.array(vectors), labels) if numeric else Items(texts, labels)
+
+
+def read_documents(path: AnyPath, documents: AnyPath | None = None) -> Items:
+    """The sentences of a text, labelled by their documents: blank lines part them, or an index of documents does."""
+    corpus: Corpus = read_text(path, documents=documents, blank="sentence" if documents else "document")
+    if corpus.document_starts is None:
+        raise InputError(path, None, "this text has no documents")
+    sizes = np.diff(corpus.document_starts)
+    names = corpus.labels or tuple(map(str, range(1, len(sizes) + 1)))
+    labels = [name for name, size in zip(names, sizes.tolist(), strict=True) for _ in range(size)]
+    return Items([" ".join(sentence) for sentence in corpus], labels)

@@ -1,13 +1,14 @@
 """MetricModel: a metric for texts or vectors, learned from items that are known to belong together.
 
 Texts become counts weighted by idf; these are reduced by a truncated SVD without centring (latent semantic indexing);
-there the metric is solved. Everything that training has learned is applied to new items in the same order.
+there the metric is solved. Everything that training has learned is applied to new items in the same order. ``evaluate``
+asks whether the learned space is better than the plain one: retrieval and clustering in both, on the same items.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, ClassVar, Self
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from scipy.sparse import csr_array, issparse
@@ -16,8 +17,9 @@ from corpuscle.engine.linalg import unit_rows
 from corpuscle.engine.linalg.lowrank import right_vectors
 from corpuscle.engine.linalg.sparse import Rows, SparseOperator
 from corpuscle.errors import SettingError, warn
-from corpuscle.metric.features import Features, counted, find_features, occurrences, resampled, with_idf
-from corpuscle.metric.items import Items
+from corpuscle.measure import ELEVEN_POINT, pair_agreement, paired_bootstrap, rank_items, retrieval
+from corpuscle.measure.result import Comparison, Result
+from corpuscle.metric.features import Features, Items, counted, find_features, occurrences, resampled, with_idf
 from corpuscle.metric.settings import MetricSettings, SolutionSettings
 from corpuscle.metric.solution import Solution, grouped, solve
 from corpuscle.model import VOCAB, Array, Container, Kind, Model
@@ -51,31 +53,29 @@ def nearest(queries: np.ndarray, items: np.ndarray, k: int, same: bool) -> tuple
     return found, distances
 
 
+def _numbers(*shape: str) -> Array:
+    return Array("float64", shape, finite=True)
+
+
+def _declared(extra: Mapping[str, Any]) -> dict[str, Array]:
+    """The arrays of a metric: of single features or of directions, after a reduction or not, for texts or vectors."""
+    declared = {"map": _numbers("directions", "inner"), "values": _numbers("directions")}
+    if extra.get("diagonal"):
+        declared = dict.fromkeys(declared, _numbers("inner"))
+    if extra.get("reduced"):
+        declared["basis"] = _numbers("n_features", "inner")
+    if extra.get("text"):
+        declared |= {**VOCAB, "pairs": Array("int64", ("pairs",), low=0, rising=True), "idf": _numbers("n_features")}
+    return declared
+
+
 class MetricModel(MetricSettings, Model):
     """Learns from items, a list of texts or a matrix (items, n), and the label of each.
 
     Learned: ``features_`` (None for vectors), ``basis_`` float64 (features, k) or None, ``solution_``, ``n_features_``.
     """
 
-    KIND: ClassVar[Kind] = Kind(
-        "metric.model",
-        1,
-        lambda extra: {
-            "map": Array("float64", ("inner",) if extra.get("diagonal") else ("directions", "inner"), finite=True),
-            "values": Array("float64", ("inner",) if extra.get("diagonal") else ("directions",), finite=True),
-            **({"basis": Array("float64", ("n_features", "inner"), finite=True)} if extra.get("reduced") else {}),
-            **(
-                {
-                    **VOCAB,
-                    "pairs": Array("int64", ("pairs",), low=0, rising=True),
-                    "idf": Array("float64", ("n_features",), finite=True),
-                }
-                if extra.get("text")
-                else {}
-            ),
-        },
-        check=lambda loaded: _check(loaded),
-    )
+    KIND: ClassVar[Kind] = Kind("metric.model", 1, _declared, check=lambda loaded: _check(loaded))
 
     features_: Features | None = learned()
     basis_: np.ndarray | None = learned()
@@ -94,8 +94,9 @@ class MetricModel(MetricSettings, Model):
             items, labels = items
         if labels is None or isinstance(items, str):
             raise SettingError("a list of texts or a matrix, and labels, are needed: read_items(path) makes one")
-        if len(labels) != _length(items):
-            raise SettingError(f"{_length(items)} items cannot have {len(labels)} labels")
+        n = items.shape[0] if hasattr(items, "shape") else len(items)
+        if len(labels) != n:
+            raise SettingError(f"{n} items cannot have {len(labels)} labels")
         chosen = self._choose(np.asarray(labels))
         groups = grouped(np.asarray(labels)[chosen])
         alone = int((groups.sizes == 1).sum())
@@ -232,10 +233,6 @@ class MetricModel(MetricSettings, Model):
             self.features_ = Features(Vocab.from_arrays(arrays), arrays["pairs"], arrays["idf"])
 
 
-def _length(items: Any) -> int:
-    return items.shape[0] if hasattr(items, "shape") else len(items)
-
-
 def _matrix(items: Any) -> Any:
     """Vectors as float64 (items, n), dense or sparse; ``SettingError`` if they are none."""
     matrix = csr_array(items, dtype=np.float64) if issparse(items) else np.asarray(items, np.float64)
@@ -259,3 +256,46 @@ def _check(loaded: Container) -> None:
         size = types + 3
         if types + len(arrays["pairs"]) != n or (len(arrays["pairs"]) and arrays["pairs"][-1] >= size * size):
             raise ValueError("the features do not fit the vocabulary")
+
+
+# ---- evaluation
+
+
+class Evaluation(NamedTuple):
+    """Results by space (``metric``, ``euclidean`` and ``cosine`` of the features as they are), and how much better the
+    metric is than each of the two."""
+
+    results: dict[str, Result]
+    gains: dict[str, Comparison]
+
+
+def spaces(model: MetricModel, items: Items) -> dict[str, Any]:
+    """The items in each space, as vectors whose Euclidean distances count; those of texts as they are are sparse."""
+    plain = model.vectors(items.content)
+    return {"metric": model.transform(items.content), "euclidean": plain, "cosine": unit_rows(plain)}
+
+
+def evaluate(model: MetricModel, items: Items, *, draws: int = 1000, seed: int = 1) -> Evaluation:
+    """Retrieval in each space: every item is a query, those of its label are relevant."""
+    ranked = {name: rank_items(vectors, items.labels) for name, vectors in spaces(model, items).items()}
+    results = {name: retrieval(one, draws=draws, seed=seed) for name, one in ranked.items()}
+    ours, ones = ranked["metric"].levels.mean(axis=1), np.ones(len(ranked["metric"].levels))
+    how: dict[str, Any] = {"draws": draws, "seed": seed, "of": ELEVEN_POINT, "items": "queries"}
+    plain = {name: one.levels.mean(axis=1) for name, one in ranked.items() if name != "metric"}
+    gains = {name: paired_bootstrap(ours, levels, ones, **how) for name, levels in plain.items()}
+    return Evaluation(results, gains)
+
+
+def k_means_agreement(vectors: Any, labels: Any, starts: int = 100, seed: int = 1) -> tuple[float, float]:
+    """K-means into as many clusters as there are labels, from ``starts`` random starts: the mean over starts of the
+    share of pairs on which clusters and labels agree, and of its balanced form, see ``pair_agreement``."""
+    from sklearn.cluster import KMeans
+
+    vectors, labels = vectors.toarray() if issparse(vectors) else vectors, np.asarray(labels)
+    k = len(np.unique(labels))
+    agreements = [
+        pair_agreement(KMeans(k, init="random", n_init=1, random_state=seed + start).fit(vectors).labels_, labels)
+        for start in range(starts)
+    ]
+    rand, balanced = np.mean(agreements, axis=0)
+    return float(rand), float(balanced)

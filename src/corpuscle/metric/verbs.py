@@ -3,6 +3,7 @@ items, show its directions."""
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from corpuscle.errors import SettingError
@@ -41,24 +42,18 @@ def items_of(value: Any, model: Any, declared: Input, *, groups: str = "labels",
     return read_documents(value, documents) if groups == "documents" else read_items(value)
 
 
-def _items(help: str = "", **facts: Any) -> Any:
-    return Input("corpuscle.metric.verbs:items_of", help, **facts)
-
-
-def _grouped() -> Any:
-    """Items that belong together by labels, or by documents."""
-    about = "Items belong together by their labels, or are the sentences of a text by its documents."
-    which = "Which lines make up which document (with --groups documents)."
-    return _items(
-        options={
-            "groups": Setting("labels", about, choices=("labels", "documents"), name="groups"),
-            "documents": path(which, metavar="TSV", option=True),
-        }
-    )
+_items: Any = partial(Input, "corpuscle.metric.verbs:items_of")
+_ABOUT = "Items belong together by their labels, or are the sentences of a text by its documents."
+_WHICH = "Which lines make up which document (with --groups documents)."
+_GROUPED = _items(options={
+    "groups": Setting("labels", _ABOUT, choices=("labels", "documents"), name="groups"),
+    "documents": path(_WHICH, metavar="TSV", option=True),
+})  # fmt: skip
+"""Items that belong together by labels, or by documents."""
 
 
 @trains("metric", "metric train items.tsv -o items.metric")
-def train(model: MetricModel, items: Items = _grouped()) -> Learned:
+def train(model: MetricModel, items: Items = _GROUPED) -> Learned:
     """Learn from a table: a label, then a text or numbers; items of one label belong together."""
     model.fit(items)
     figures = {
@@ -73,7 +68,7 @@ def train(model: MetricModel, items: Items = _grouped()) -> Learned:
 @verb("metric", "metric evaluate items.metric test.tsv")
 def evaluate(
     model: MetricModel = a_model("metric"),
-    items: Items = _grouped(),
+    items: Items = _GROUPED,
     *,
     starts: int = setting("Also K-means from so many random starts.", default=0, low=0, high=10_000, shown="0"),
     draws: int = setting("Draws of the bootstrap.", default=1000, low=1, high=MOST),
@@ -82,7 +77,7 @@ def evaluate(
     """Retrieval (and K-means) with the metric, beside Euclidean distance and cosine of the same features."""
     from corpuscle.metric import evaluate as evaluate_metric
     from corpuscle.metric import k_means_agreement
-    from corpuscle.metric.evaluation import spaces
+    from corpuscle.metric.model import spaces
 
     found = evaluate_metric(model, items, draws=draws, seed=seed)
     values: dict[str, Any] = found.results["metric"].to_json()

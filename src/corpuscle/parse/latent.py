@@ -45,8 +45,7 @@ from corpuscle.scale import chunks_of, each
 from corpuscle.text.corpus import Preprocessing
 from corpuscle.text.treebank import Treebank
 from corpuscle.text.vocab import END, FIRST, UNKNOWN, Vocab
-from corpuscle.words import OsccaVectors, SvdVectors, TsccaVectors, WordVectors
-from corpuscle.words.lrmvl import LrmvlVectors
+from corpuscle.words import LrmvlVectors, OsccaVectors, SvdVectors, TsccaVectors, WordVectors
 from corpuscle.words.spelling import signature_of, vocabulary_of
 
 _SMALLEST = 1e-3

@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING
 from corpuscle.lazy import contents
 
 if TYPE_CHECKING:
-    from corpuscle.tag.base import Tagging, WordTagger, jackknife
     from corpuscle.tag.lemmas import apply_rule, lemma_rule
-    from corpuscle.tag.tagger import TAGGED, Tagger
+    from corpuscle.tag.tagger import TAGGED, Tagger, Tagging, WordTagger, jackknife
     from corpuscle.tag.verbs import warm
 
 __all__, __getattr__, __dir__ = contents(__name__, __file__)

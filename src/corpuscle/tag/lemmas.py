@@ -100,7 +100,6 @@ class Lemmatiser(NamedTuple):
 
     @property
     def n_rules(self) -> int:
-        """How many rules there are."""
         return len(self.rules) - FIRST
 
     def lemmas(self, corpus: Corpus, labels: np.ndarray, names: Vocab) -> Layer:
@@ -119,12 +118,10 @@ class Lemmatiser(NamedTuple):
         return Layer(kinds.ids[inverse], kinds.vocab)
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """For a file."""
         return self.rules.arrays("rules/") | {"endings": self.endings, "endings/rules": self.rule_of}
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, np.ndarray]) -> Lemmatiser:
-        """From the arrays of a file."""
         return cls(Vocab.from_arrays(arrays, "rules/"), arrays["endings"], arrays["endings/rules"])
 
     def check(self) -> None:

@@ -8,7 +8,7 @@ weights are learned, a word that occurs once is treated as if it were unknown, s
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -17,7 +17,7 @@ import numpy as np
 from corpuscle.compiled import frozen
 from corpuscle.hashing import find, hashes_of
 from corpuscle.model import Array
-from corpuscle.tag.kernels.features import Labels, Words, hash_affixes
+from corpuscle.tag.kernels import Labels, Words, hash_affixes
 from corpuscle.text.corpus import Corpus
 from corpuscle.text.vocab import FIRST, Vocab
 from corpuscle.text.wording import shape_of
@@ -124,8 +124,9 @@ class Lexicon(NamedTuple):
         values[:-2, _TAGS] = np.where(trusted, arrays["tags"][entries], shapes)
         values[:-2, _SHAPE] = shapes
         affixes = [np.zeros((len(forms), width), np.uint64) for width in (_ENDINGS, _BEGINNINGS)]
-        text, offsets = _packed(lower)
-        hash_affixes(text, offsets, *affixes)
+        encoded = [form.encode() for form in lower]
+        offsets = np.cumsum([0, *map(len, encoded)], dtype=np.int64)
+        hash_affixes(np.frombuffer(b"".join(encoded), np.uint8), offsets, *affixes)
         values[:-2, _ENDING:_SOURCES] = np.hstack(affixes)
         values[:-2, _SOURCES:] = sources.of(forms)
         values[-2:] = hashes_of(["<before>", "<after>"])[:, None]
@@ -136,12 +137,6 @@ class Lexicon(NamedTuple):
     def known(self, corpus: Corpus) -> np.ndarray:
         """Which words of a text were in the training text, bool (n_words,)."""
         return (find(hashes_of(corpus.vocab.strings), self.arrays["forms"]) >= 0)[corpus.tokens]
-
-
-def _packed(strings: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
-    """The UTF-8 of strings one after the other, and where each begins."""
-    encoded = [string.encode() for string in strings]
-    return np.frombuffer(b"".join(encoded), np.uint8), np.cumsum([0, *map(len, encoded)], dtype=np.int64)
 
 
 def _parts(names: Vocab, by_tag: bool) -> tuple[np.ndarray, np.ndarray, int]:

@@ -1,9 +1,16 @@
-"""Tagger: parts of speech and morphology of words in sentences, as a conditional random field over pruned candidates.
+"""What every tagger can do, whatever is inside: it gives each word a label, and labels make up layers of a treebank.
 
+A tagger of another method, also of another package, is a class with ``fit``, ``tag`` and ``known``; what its ``fit``
+takes besides a treebank it declares. Annotation, commands and the workbench follow.
+
+``jackknife``: tags as new text would have them, for every sentence of a treebank: each part is tagged by a tagger of
+the others. What is learned from gold tags alone trusts tags more than it should. Ten folds as in McDonald, Crammer and
+Pereira, "Online large-margin training of dependency parsers", 2005, section 4.
+
+``Tagger``: parts of speech and morphology of words in sentences, as a conditional random field over pruned candidates.
 The label of a word is the combination of its UPOS, XPOS and FEATS, whichever the treebank has, so that they fit each
-other. Labels are scored by hashed features (``kernels.features``), found by exact search among the candidates of each
-word (``kernels.decoding``), learned by adaptive gradients (``kernels.training``). Lemmas follow from forms and labels
-by rules for endings (``lemmas``).
+other. Labels are scored by hashed features, found by exact search among the candidates of each word, and learned by
+adaptive gradients (all in ``kernels``). Lemmas follow from forms and labels by rules for endings (``lemmas``).
 
 Mueller, Schmid and Schuetze, "Efficient higher-order CRFs for morphological tagging", 2013.
 """
@@ -11,35 +18,137 @@ Mueller, Schmid and Schuetze, "Efficient higher-order CRFs for morphological tag
 from __future__ import annotations
 
 import hashlib
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Mapping
 from itertools import pairwise
 from os import PathLike
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
 from corpuscle import learning
-from corpuscle import model as container
 from corpuscle.compiled import frozen
 from corpuscle.learning import Checkpoint, Shuffled
-from corpuscle.model import Array
-from corpuscle.scale import chunks_of
+from corpuscle.model import ITEMS, VOCAB, Array, Arrays, Container, Fact, Kind, Model, Record
+from corpuscle.random import folds
+from corpuscle.scale import chunks_of, each
 from corpuscle.settings import learned
 from corpuscle.tag import lexicon as lexicons
-from corpuscle.tag.base import Tagging, WordTagger
-from corpuscle.tag.kernels.decoding import Room, best_labels, expectations, room_for, score_steps, score_words
-from corpuscle.tag.kernels.features import Labels, Words
-from corpuscle.tag.kernels.training import Learning, learn
+from corpuscle.tag.kernels import (
+    Labels,
+    Learning,
+    Room,
+    Words,
+    best_labels,
+    expectations,
+    learn,
+    room_for,
+    score_steps,
+    score_words,
+)
 from corpuscle.tag.lemmas import LEMMAS, Lemmatiser
 from corpuscle.tag.lexicon import Lexicon
 from corpuscle.tag.settings import TaggerSettings
+from corpuscle.text.corpus import items_of
 from corpuscle.text.layers import Layer
 from corpuscle.text.overlap import item_hashes
 from corpuscle.text.treebank import Treebank
 from corpuscle.text.vocab import FIRST, Vocab
 from corpuscle.words import WordFeatures
 from corpuscle.words.word_features import SOURCES
+
+
+class Tagging(NamedTuple):
+    """Labels of words: ``labels`` int32 (n_words,), ids of the tagger's labels; ``confidence`` float64 (n_words,), how
+    likely each is, or empty."""
+
+    labels: np.ndarray
+    confidence: np.ndarray
+
+
+class WordTagger(Model, ABC):
+    """A tagger: ``labels_`` is a ``Vocab`` of labels, each with the values of all ``layers_`` (names of layers of a
+    treebank), tabs between them.
+
+    ``TUNES``: its ``fit`` takes development sentences (``dev``); ``SOURCES``: it takes what raw text says about words
+    (``sources``).
+    """
+
+    TUNES: ClassVar[bool] = False
+    SOURCES: ClassVar[bool] = False
+
+    labels_: Vocab = learned()
+    layers_: tuple[str, ...] = learned()
+
+    @abstractmethod
+    def fit(self, bank: Treebank, *more: Any, **named: Any) -> Self:
+        """Learn from the words and tags of a treebank."""
+
+    @abstractmethod
+    def tag(self, bank: Treebank, *, confidence: bool = False) -> Tagging:
+        """The best label of every word; ``confidence``: also how likely it is."""
+
+    @abstractmethod
+    def known(self, bank: Treebank) -> np.ndarray:
+        """Which words were in the training text, bool (n_words,)."""
+
+    def summary(self) -> dict[str, Any]:
+        """Figures of what was learned, beside the sizes of the treebank."""
+        return {}
+
+    def _lemmas(self, bank: Treebank, labels: np.ndarray) -> Layer | None:
+        """Lemmas of words with these labels, if there were any to learn from."""
+        return None
+
+    def annotate(self, bank: Treebank, *, confidence: bool = False) -> Treebank:
+        """The treebank with the best tags, and lemmas if there were any to learn from; ``confidence``: with how likely
+        each label is in MISC (``TagConfidence=``)."""
+        bank = Treebank.checked(bank)
+        found = self.tag(bank, confidence=confidence)
+        if confidence:
+            bank = bank.with_misc("TagConfidence", [f"{value:.3f}" for value in found.confidence])
+        values = [label.split("\t") for label in self.labels_.strings[FIRST:]]
+        layers: dict[str, Layer] = {}
+        for column, name in enumerate(self.layers_):
+            kinds = Layer.from_strings(row[column] for row in values)
+            layers[name] = Layer(kinds.ids[found.labels], kinds.vocab)
+        if (lemmas := self._lemmas(bank, found.labels)) is not None:
+            layers["lemmas"] = lemmas
+        return bank.replace(**layers)
+
+
+def jackknife(
+    tagger: WordTagger, bank: Treebank, n_folds: int = 10, *, sources: WordFeatures | None = None
+) -> Treebank:
+    """The treebank with the tags, and lemmas, of taggers that did not see them: one like ``tagger`` (whose settings it
+    has, fitted or not) for each part, learned from the other parts; ``sources``: for a tagger that takes them.
+
+    The parts are learned side by side on the threads of ``tagger``; their number changes nothing.
+    """
+    n_folds = min(n_folds, len(bank))
+    if n_folds < 2:
+        raise bank.error("one sentence cannot be tagged by a tagger of the others")
+    part_of = folds(getattr(tagger, "seed", 1), "tag.jackknife", len(bank), n_folds)
+
+    def tagged(part: int) -> Treebank:
+        learner = tagger.replace(workers=1)
+        more = {} if sources is None else {"sources": sources}
+        return learner.fit(bank.select(part_of != part), **more).annotate(bank.select(part_of == part))
+
+    parts = each(tagged, range(n_folds), tagger.threads)
+    order = np.concatenate([np.flatnonzero(part_of == part) for part in range(n_folds)])
+    tokens, _ = items_of(bank.corpus.sentence_starts, order)
+    places = np.argsort(tokens)
+    names = {name for part in parts for name in ("tags", "xpos", "features", "lemmas") if getattr(part, name).ids.any()}
+    return bank.replace(**{
+        name: Layer.from_strings([value for part in parts for value in getattr(part, name).strings()])[places]
+        for name in sorted(names)
+    })  # fmt: skip
+
+
+# ---- conditional random field
+
 
 TAGGED = ("tags", "xpos", "features")
 """The layers of a treebank that make up a label."""
@@ -59,33 +168,31 @@ STATE = {
 }
 PARTIAL = learning.partial("tag.crf", STATE)
 """An unfinished run."""
+_ARRAYS = {
+    **VOCAB, **ITEMS, **lexicons.ARRAYS, **SOURCES, **LEMMAS, "weights": STATE["weights"],
+    "history": Array("float64", ("passes", 2), finite=True),
+}  # fmt: skip
 
 
 # ---- learning, pass by pass
 
 
+_Judge = Callable[[np.ndarray], float]
+
+
 class TagLearner(Shuffled):
-    """Learns weights; ``judge``: mean weights -> how good they are, or None."""
+    """Learns weights from words, their right labels, and all labels; ``judge``: mean weights -> how good they are."""
 
     def __init__(
-        self,
-        words: Words,
-        gold: np.ndarray,
-        labels: Labels,
-        learning: Learning,
-        room: Room,
-        *,
-        seed: int,
-        judge: Callable[[np.ndarray], float] | None,
+        self, text: tuple[Words, np.ndarray, Labels], under_way: Learning, room: Room, seed: int, judge: _Judge | None
     ):
-        super().__init__(np.diff(words.starts), seed, "tag.words")
-        self._text, self._learning, self._room, self._judge = (words, gold, labels), learning, room, judge
-        self._weights = frozen(learning.weights, np.float32)
+        super().__init__(np.diff(text[0].starts), seed, "tag.words")
+        self._text, self._learning, self._room, self._judge = text, under_way, room, judge
+        self._weights = frozen(under_way.weights, np.float32)
         self._wrong = 0
         self.best, self.best_share = np.empty(0, np.float32), np.full(1, -1.0)
 
     def step(self, sweep: int, number: int) -> None:
-        """Learn from some sentences."""
         words, gold, labels = self._text
         order = self.part(sweep, number)
         self._wrong += learn(words, order, gold, labels, self._weights, self._learning, self._room)
@@ -106,12 +213,10 @@ class TagLearner(Shuffled):
         return [wrong, share]
 
     def state(self) -> dict[str, np.ndarray]:
-        """What a file keeps."""
         kept = {name: getattr(self._learning, name) for name in ("weights", "totals", "squares", "clock")}
         return kept | {"best": self.best, "best_share": self.best_share, "wrong": np.array([self._wrong], np.int64)}
 
     def restore(self, arrays: Mapping[str, np.ndarray], sweep: int, number: int) -> None:
-        """Stand where the kept state stands."""
         for name in ("weights", "totals", "squares", "clock"):
             getattr(self._learning, name)[:] = arrays[name]
         self.best, self.best_share = np.array(arrays["best"]), np.array(arrays["best_share"])
@@ -126,27 +231,14 @@ class Tagger(TaggerSettings, WordTagger):
     training words that got a wrong label in each pass, and of development words that got the right one.
     """
 
-    KIND: ClassVar[container.Kind] = container.Kind(
-        "tag.crf",
-        1,
-        {
-            **container.VOCAB,
-            **container.ITEMS,
-            **lexicons.ARRAYS,
-            **SOURCES,
-            **LEMMAS,
-            "weights": container.Array("float32", ("table",), finite=True),
-            "history": container.Array("float64", ("passes", 2), finite=True),
-        },
-        check=lambda loaded: _check(loaded),
-    )
+    KIND: ClassVar[Kind] = Kind("tag.crf", 1, _ARRAYS, check=lambda loaded: _check(loaded))
     SAVED: ClassVar = {
-        "layers_": container.Fact("layers", tuple),
-        "labels_": container.Record(Vocab),
-        "sources_": container.Record(WordFeatures),
-        "lemmatiser_": container.Record(Lemmatiser),
-        "weights_": container.Arrays("weights"),
-        "history_": container.Arrays("history"),
+        "layers_": Fact("layers", tuple),
+        "labels_": Record(Vocab),
+        "sources_": Record(WordFeatures),
+        "lemmatiser_": Record(Lemmatiser),
+        "weights_": Arrays("weights"),
+        "history_": Arrays("history"),
     }
 
     TUNES = SOURCES = True
@@ -194,7 +286,8 @@ class Tagger(TaggerSettings, WordTagger):
     def _learn(self, bank: Treebank, gold: np.ndarray, dev: Treebank | None, checkpoint: Checkpoint) -> None:
         labels = self.lexicon_.labels
         words = self.lexicon_.words(bank.corpus, self.closed, self.sources_, learning=True)
-        size = self._size()
+        # The last feature of the table needs room for all parts and labels.
+        size = (1 << self.hash_bits) + labels.n_parts + len(self.labels_) - FIRST
         under_way = Learning(
             np.zeros(size, np.float32), np.zeros(size), np.zeros(size, np.float32), np.zeros(1, np.int64), self.rate,
             self._shift,
@@ -207,20 +300,17 @@ class Tagger(TaggerSettings, WordTagger):
             return float((found + FIRST == self.labels_.encode(right)).mean())
 
         room = room_for(int(bank.corpus.lengths.max()), words, labels)
-        learner = TagLearner(words, gold, labels, under_way, room, seed=self.seed, judge=None if dev is None else judge)
-        facts = {"table": size, "besides": self._besides(dev)}
+        learner = TagLearner((words, gold, labels), under_way, room, self.seed, None if dev is None else judge)
+        # A hash of what is learned with besides the treebank, which a resumed run must share.
+        digest = hashlib.blake2b(b"" if dev is None else signature(dev).encode(), digest_size=16)
+        for array in self.sources_.arrays().values():
+            digest.update(np.ascontiguousarray(array).tobytes())
+        facts = {"table": size, "besides": digest.hexdigest()}
         run = checkpoint.run(learner, self.passes, columns=2, facts=facts, title="passes", note="wrong {:.3f}")
         self.history_, self.weights_ = run.history, learner.mean()
         if dev is not None:
             self.tuning_items_, self.weights_ = item_hashes(dev.corpus), learner.best
             self.chosen_["passes"] = int(np.argmax(self.history_[:, 1])) + 1
-
-    def _besides(self, dev: Treebank | None) -> str:
-        """A hash of what is learned with besides the treebank, which a resumed run must share."""
-        digest = hashlib.blake2b(b"" if dev is None else signature(dev).encode(), digest_size=16)
-        for array in self.sources_.arrays().values():
-            digest.update(np.ascontiguousarray(array).tobytes())
-        return digest.hexdigest()
 
     def summary(self) -> dict[str, Any]:
         """Passes, and the shares of words that were wrong in the last one and right in development sentences."""
@@ -230,10 +320,6 @@ class Tagger(TaggerSettings, WordTagger):
     @property
     def _shift(self) -> np.uint64:
         return np.uint64(64 - self.hash_bits)
-
-    def _size(self) -> int:
-        """How many weights there are: the last feature of the table needs room for all parts and labels."""
-        return (1 << self.hash_bits) + self.lexicon_.labels.n_parts + len(self.labels_) - FIRST
 
     # ---- tagging
 
@@ -258,7 +344,7 @@ class Tagger(TaggerSettings, WordTagger):
     def _arrays(self) -> dict[str, np.ndarray]:
         return {**super()._arrays(), **self.lexicon_.arrays}
 
-    def _restore(self, loaded: container.Container) -> None:
+    def _restore(self, loaded: Container) -> None:
         super()._restore(loaded)
         self.lexicon_ = Lexicon.of(self.labels_, self.layers_[0] == "tags", loaded.arrays)
 
@@ -296,7 +382,7 @@ def _tag_chunk(chunk: tuple[Words, int, int, bool], tagger: Tagger) -> Tagging:
     return Tagging(found, likely)
 
 
-def _check(loaded: container.Container) -> None:
+def _check(loaded: Container) -> None:
     """What the declarations of the arrays cannot say."""
     model, arrays, layers = Tagger.restored(loaded.described), loaded.arrays, loaded.extra.get("layers")
     if not isinstance(layers, list) or not layers or layers != [name for name in TAGGED if name in layers]:

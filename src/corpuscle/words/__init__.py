@@ -24,18 +24,23 @@ from typing import TYPE_CHECKING
 from corpuscle.lazy import contents
 
 if TYPE_CHECKING:
-    from corpuscle.words.ambiguity import AmbiguousWord, ClassOfWord, ambiguities, ambiguous_words
-    from corpuscle.words.brown import BrownClasses
-    from corpuscle.words.canonical import OsccaVectors, TsccaVectors
-    from corpuscle.words.classes import Pass, WordClasses
-    from corpuscle.words.exchange import ExchangeClasses
+    from corpuscle.words.canonical import LrmvlVectors, OsccaVectors, TsccaVectors
+    from corpuscle.words.classes import ClassTree, Pass, WordClasses, draw_tree, tree_shown
+    from corpuscle.words.cooccurrence import PpmiVectors, SvdVectors
     from corpuscle.words.forests import Forest, forest_of, read_forest, words_of
+    from corpuscle.words.hard_classes import BrownClasses, ExchangeClasses
     from corpuscle.words.hmm import HmmClasses, HmmPass
-    from corpuscle.words.lrmvl import LrmvlVectors
-    from corpuscle.words.meaning import Meaning, represent
-    from corpuscle.words.phrases import COMPOSITIONS, compose
-    from corpuscle.words.pictures import draw_map, draw_tree, map_shown, tree_shown
-    from corpuscle.words.senses import draw_meanings, read_sentences, senses, substitutes
+    from corpuscle.words.meaning import COMPOSITIONS, Meaning, compose, represent
+    from corpuscle.words.senses import (
+        AmbiguousWord,
+        ClassOfWord,
+        ambiguities,
+        ambiguous_words,
+        draw_meanings,
+        read_sentences,
+        senses,
+        substitutes,
+    )
     from corpuscle.words.similarity_benchmarks import (
         RatedPhrases,
         Standardised,
@@ -46,10 +51,8 @@ if TYPE_CHECKING:
         pair_scores,
         sweep,
     )
-    from corpuscle.words.trees import ClassTree
-    from corpuscle.words.vectors import WordVectors
+    from corpuscle.words.vectors import WordVectors, draw_map, map_shown
     from corpuscle.words.verbs import warm
-    from corpuscle.words.window_vectors import PpmiVectors, SvdVectors
     from corpuscle.words.word_features import SOURCES, WordFeatures, class_sources, joint_sources, vector_sources
 
 __all__, __getattr__, __dir__ = contents(__name__, __file__)

@@ -6,33 +6,135 @@ parent of a word is its left neighbour or its head: its log-likelihood is N (I -
 words and I the mutual information of the classes of parent and child (Brown et al. 1992). Only I depends on the
 classes.
 
-What is counted for it are the words of a text that get classes, and how often each is the parent of each other one.
+*ClassTree*: in which order classes merge until one is left, and the bit strings that follow from it. Leaves are
+numbered 0..n-1; node n + m is made by merger m of two nodes, the first of which has more tokens (bit 0). The path of a
+leaf is the bits from the top to it. A tree that is cut after some mergers gives fewer, larger classes.
 """
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
+import math
+from collections.abc import Iterator, Mapping
 from copy import copy
-from functools import partial
 from os import PathLike
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
 from corpuscle.errors import SettingError
-from corpuscle.model import VOCAB, Array, Arrays, Container, Fact, Model, Record
+from corpuscle.learning import Checkpoint
+from corpuscle.model import VOCAB, Array, Arrays, Container, Fact, Kind, Model, Record
 from corpuscle.model.saved import Saved
-from corpuscle.scale import workers
 from corpuscle.settings import learned
 from corpuscle.text.corpus import Corpus, Preprocessing
+from corpuscle.text.scripts import isolated
 from corpuscle.text.tables import write_table
 from corpuscle.text.treebank import Treebank
 from corpuscle.text.vocab import END, FIRST, START, UNKNOWN, Vocab
+from corpuscle.text.wording import clip
 from corpuscle.words.forests import Forest, words_of
-from corpuscle.words.kernels import exchange
-from corpuscle.words.settings import BrownSettings, ExchangeSettings
-from corpuscle.words.trees import TREE, ClassTree
+
+# ---- the class tree
+
+
+TREE = {
+    "tree/merges": Array("int32", ("mergers", 2), low=0, optional=True),
+    "tree/losses": Array("float64", ("mergers",), finite=True, optional=True),
+}
+"""How a model file keeps a tree."""
+
+
+def tops(merges: np.ndarray, leaves: int) -> np.ndarray:
+    """The node above each leaf that is part of no other, int64 (leaves,), after all mergers; ``ValueError`` if they are
+    impossible: every node is merged once, and after it was made.
+
+    >>> tops(np.array([[1, 2], [4, 0]]), 4).tolist()
+    [5, 5, 5, 3]
+    """
+    made = leaves + np.arange(len(merges))
+    if len(merges) and ((merges < 0).any() or (merges >= made[:, None]).any()):
+        raise ValueError("a class is merged before it is there")
+    if len(np.unique(merges)) < merges.size:
+        raise ValueError("a class is merged twice")
+    above = list(range(leaves + len(merges)))
+    for node, (first, second) in zip(reversed(made.tolist()), reversed(merges.tolist()), strict=True):
+        above[first] = above[second] = above[node]
+    return np.array(above[:leaves], np.int64)
+
+
+def paths_below(merges: np.ndarray, leaves: int, top: int) -> Iterator[tuple[str, int]]:
+    """The path from the node ``top`` to each leaf below it, and the leaf, by rising paths."""
+    pairs = merges.tolist()
+    waiting = [(top, "")]
+    while waiting:
+        node, path = waiting.pop()
+        if node < leaves:
+            yield path, node
+        else:
+            first, second = pairs[node - leaves]
+            waiting += [(second, path + "1"), (first, path + "0")]
+
+
+class ClassTree(NamedTuple):
+    """The mergers of n classes into one.
+
+    - ``merges`` int32 (n - 1, 2): the two nodes of each, see above;
+    - ``losses`` float64 (n - 1,): the mutual information that each loses, in nats.
+    """
+
+    merges: np.ndarray
+    losses: np.ndarray
+
+    @property
+    def leaves(self) -> int:
+        """n, the number of classes."""
+        return len(self.merges) + 1
+
+    @property
+    def paths(self) -> list[str]:
+        """The bit string of each class.
+
+        >>> ClassTree(np.array([[1, 2], [3, 0]]), np.zeros(2)).paths
+        ['1', '00', '01']
+        """
+        paths = [""] * self.leaves
+        for path, leaf in paths_below(self.merges, self.leaves, 2 * self.leaves - 2):
+            paths[leaf] = path
+        return paths
+
+    def groups(self, classes: int) -> np.ndarray:
+        """The node of each class, int64 (n,), when so many are left.
+
+        >>> ClassTree(np.array([[1, 2], [3, 0]]), np.zeros(2)).groups(2).tolist()
+        [0, 3, 3]
+        """
+        if not 1 <= classes <= self.leaves:
+            raise SettingError(f"{self.leaves} classes can become 1 to {self.leaves}, not {classes}")
+        return tops(self.merges[: self.leaves - classes], self.leaves)
+
+    def cut(self, numbers: np.ndarray) -> ClassTree:
+        """The tree of fewer classes, of which each class belongs to the one in ``numbers``, int (n,): new numbers, from
+        0 on, of the ``groups``."""
+        classes = int(numbers.max()) + 1
+        done = self.leaves - classes
+        names = np.zeros(2 * self.leaves - 1, np.int32)
+        names[self.groups(classes)] = numbers
+        names[self.leaves + done :] = classes + np.arange(classes - 1)
+        return ClassTree(names[self.merges[done:]], self.losses[done:])
+
+    @staticmethod
+    def check(arrays: Mapping[str, np.ndarray], classes: int) -> None:
+        """``ValueError`` unless the arrays of a model file are a tree of so many classes, or none is there."""
+        if ("tree/merges" in arrays) != ("tree/losses" in arrays):
+            raise ValueError("half of its class tree is missing")
+        if "tree/merges" in arrays:
+            if len(arrays["tree/merges"]) != classes - 1:
+                raise ValueError("its class tree does not fit the number of classes")
+            tops(arrays["tree/merges"], classes)
+
+
+# ---- classes
 
 
 class Pass(NamedTuple):
@@ -101,6 +203,8 @@ class WordClasses(Model):
     - ``tree_``: how the classes would merge into one, see ``ClassTree``; None in old files.
     """
 
+    PARTIAL: ClassVar[Kind | None] = None
+    """The kind of file that keeps its unfinished work."""
     FORMAT: ClassVar[str] = "tsv"
     """How ``export`` writes unless it is told."""
 
@@ -117,6 +221,10 @@ class WordClasses(Model):
     n_classes_: int = learned()
     history_: list[Any] = learned()
     tree_: ClassTree | None = learned()
+
+    def checkpoint(self, text: Corpus | Forest, path: str | PathLike[str], resume: bool = False) -> Checkpoint:
+        """Where ``fit`` keeps unfinished work while it learns the model ``path`` from a text."""
+        return Checkpoint(path, self.PARTIAL, self.settings, text.signature(), resume=resume)
 
     @property
     def mutual_information_(self) -> float:
@@ -260,44 +368,25 @@ class WordClasses(Model):
         self.vocab_, self.n_classes_, self.tree_ = vocab, n_classes, None
 
 
-PAIRS = 1 << 20
-"""So many pairs of words are counted at a time."""
+# ---- pictures
 
 
-class Counted(NamedTuple):
-    """W words by falling frequency, the earlier first where they are equally frequent.
-
-    - ``vocab``: the vocabulary after the cut-offs; ``ids`` int64 (W,): the id of each word, which may be ``UNKNOWN``;
-    - ``near``: what each word occurs with; the root is number W;
-    - ``provenance``: sizes of the text.
-    """
-
-    vocab: Vocab
-    ids: np.ndarray
-    near: exchange.Neighbours
-    provenance: dict[str, int]
+def tree_shown(model: WordClasses, k: int = 10) -> dict[str, Any]:
+    """The arguments of ``merge_tree`` for all classes of a model, with ``k`` words each, as plain data."""
+    tree, counts = model.class_tree(), model.class_counts_
+    left = model.mutual_information_ - np.cumsum([0.0, *tree.losses])
+    leaves = []
+    for number, path in enumerate(tree.paths):
+        words = [clip(word) for word, _ in model.words_of(number, k)]
+        tip = f"class {number}, {counts[number]:,} tokens: {' '.join(map(isolated, words))}"
+        leaves.append((path, words, tip))
+    return {"leaves": leaves, "merges": tree.merges.tolist(), "values": (left / math.log(2)).tolist()}
 
 
-def count_words(text: Corpus | Forest, settings: ExchangeSettings | BrownSettings) -> Counted:
-    """The words of a text and their neighbours, as the settings of a learner ask; too few words are an error."""
-    forest = Forest.of(text, settings.structure)
-    corpus = forest.corpus
-    if corpus.n_tokens == 0:
-        raise SettingError("there are no words to learn classes from")
-    seen = np.bincount(corpus.tokens, minlength=len(corpus.vocab)).astype(np.int64)
-    whole = Vocab(corpus.vocab.bytes, corpus.vocab.offsets, seen)
-    vocab, mapping = whole.cut(settings.min_count, settings.max_types)
-    ids = np.flatnonzero(vocab.counts)
-    ids = ids[np.argsort(-vocab.counts[ids], kind="stable")]
-    if settings.classes > len(ids):
-        raise SettingError(f"{settings.classes} classes are too many for {len(ids)} different words")
-    rank = np.full(len(vocab), -1, np.int32)
-    rank[ids] = np.arange(len(ids))
-    rank[START] = len(ids)
-    pairs = rank[mapping[np.stack([forest.parent_words, corpus.tokens])]]
-    chunks = [pairs[:, first : first + PAIRS] for first in range(0, pairs.shape[1], PAIRS)]
-    with workers(settings.workers, settings.cluster) as pool:
-        count = partial(exchange.count_pairs, words=len(ids))
-        near = exchange.neighbours_of(pool.scatter(chunks).map_reduce(count, exchange.merge_pairs), len(ids))
-    sizes = {"sentences": len(corpus), "words": corpus.n_tokens, "types": len(ids) - bool(vocab.counts[UNKNOWN])}
-    return Counted(vocab, ids, near, sizes)
+def draw_tree(model: WordClasses, k: int = 10) -> str:
+    """The class tree as an SVG element, with the ``k`` most frequent words of each class."""
+    from corpuscle.figures import LeafShown, merge_tree
+
+    shown = tree_shown(model, k)
+    leaves = [LeafShown(*leaf) for leaf in shown.pop("leaves")]
+    return merge_tree(leaves, **shown)

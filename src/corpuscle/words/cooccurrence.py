@@ -1,8 +1,20 @@
-"""Counting which words stand near which, over any number of workers: sparse matrices of counts.
+"""Which words stand near which, as sparse matrices of counts, and the vectors that follow from them.
 
 A text is cut into chunks of sentences; every chunk gives a matrix, and matrices are added up along a fixed tree, so the
-counts are the same for any number of workers, threads or cluster. ``count_around`` counts words against what stands
-near them, ``count_at`` against what stands at fixed offsets from them.
+counts are the same for any number of workers, on threads or a cluster. ``count_around`` counts words against what
+stands near them, ``count_at`` against what stands at fixed offsets from them.
+
+``PpmiVectors`` and ``SvdVectors`` are made of what stands near a word, wherever exactly. Both factor a square matrix M,
+a row for each word and a column for each context word, as M = U S V' and take (U + V) S^e for vectors. In
+``SvdVectors`` M has the counts themselves, or a power of them. In ``PpmiVectors`` it has positive pointwise mutual
+information,
+
+    M[w, c] = max(0, log p(c | w) / q(c) - log k),      q(c) proportional to count(c)^smoothing,
+
+how much more often than by chance c stands near w; k (``negative``) is as many times as chance alone must be beaten. It
+is what skip-gram with k negative samples factors, too (Levy and Goldberg 2014).
+
+A word that the training text lacks is a new row m of M: its row of U is m V / S.
 """
 
 from __future__ import annotations
@@ -10,15 +22,21 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from corpuscle.engine.linalg.sparse import Rows, added
+from corpuscle.engine.linalg.lowrank import krylov_svd
+from corpuscle.engine.linalg.sparse import Rows, SparseOperator, added
+from corpuscle.learning import Checkpoint
+from corpuscle.model import Arrays, Kind
 from corpuscle.scale import chunks_of, workers
+from corpuscle.settings import learned
 from corpuscle.text.corpus import Corpus
-from corpuscle.text.vocab import END, START
-from corpuscle.words.kernels import cooccurrence as kernels
+from corpuscle.text.vocab import END, START, UNKNOWN
+from corpuscle.words.kernels import contexts as kernels
+from corpuscle.words.settings import PpmiSettings, SvdSettings
+from corpuscle.words.vectors import VECTORS, WordVectors, check_vectors, numbers
 
 CHUNK = 1 << 19
 """So many tokens, about, are counted at a time."""
@@ -87,10 +105,6 @@ def _around(chunk: Chunk, how: Around) -> Rows:
     return _gather(lambda first, room: kernels.count_near(given, near, first, room), types, types)
 
 
-def _slots(given: kernels.Sorted, slots: kernels.Slots, first: int, room: kernels.Room) -> np.ndarray:
-    return kernels.count_slots(given, slots, first, room)
-
-
 def _at(chunk: Chunk, how: At) -> Rows:
     margin = max(map(abs, how.rows + how.columns))
     text = np.empty(len(chunk.tokens) + 2 * margin * (len(chunk.starts) - 1), np.int32)
@@ -102,7 +116,7 @@ def _at(chunk: Chunk, how: At) -> Rows:
     parts = []
     for offset in how.rows:
         given = kernels.Sorted(text, *kernels.sort_by(text, places, offset, how.types))
-        parts.append(_gather(partial(_slots, given, slots), how.types, width))
+        parts.append(_gather(partial(kernels.count_slots, given, slots), how.types, width))
     sizes = np.cumsum([0, *(len(part.values) for part in parts)])
     starts = [parts[0].starts, *(part.starts[1:] + size for part, size in zip(parts[1:], sizes[1:], strict=False))]
     columns, values = (np.concatenate([getattr(part, name) for part in parts]) for name in ("columns", "values"))
@@ -120,3 +134,112 @@ def count_at(corpus: Corpus, how: At, count: int | None = None, cluster: Any = N
     of a sentence stand its boundary symbols. ``count``: of workers; or a ``cluster``."""
     with workers(count, cluster) as pool:
         return pool.scatter(chunks_of_corpus(corpus)).map_reduce(_at, added, how)
+
+
+# ---- vectors
+
+
+_WEIGHTINGS = {"flat": kernels.FLAT, "linear": kernels.LINEAR, "harmonic": kernels.HARMONIC}
+
+WINDOW = {
+    **VECTORS,
+    "contexts": numbers("types+3", "dimensions"),
+    "context_counts": numbers("types+3", dtype="float64", low=0),
+}
+SAVED = {**WordVectors.SAVED, "contexts_": Arrays("contexts"), "context_counts_": Arrays("context_counts")}
+
+
+def pointwise_information(counts: Rows, context_counts: np.ndarray, smoothing: float, negative: float) -> Rows:
+    """Positive pointwise mutual information of counts (m, n), where ``context_counts`` (n,) are the counts of contexts;
+    entries that are not positive are left out."""
+    rows = counts.row_numbers()
+    logs = np.log(counts.values) - np.log(np.maximum(counts.row_sums(), np.finfo(np.float64).tiny))[rows]
+    chances = context_counts**smoothing
+    with np.errstate(divide="ignore"):
+        logs -= (np.log(chances / max(chances.sum(), np.finfo(np.float64).tiny)) + np.log(negative))[counts.columns]
+    kept = (logs > 0) & np.isfinite(logs)
+    starts = np.concatenate([[0], np.cumsum(np.bincount(rows[kept], minlength=len(counts.starts) - 1))])
+    return Rows(starts.astype(np.int64), counts.columns[kept], logs[kept], counts.width)
+
+
+def count_near(model: PpmiVectors | SvdVectors, corpus: Corpus, new: int = 0) -> Rows:
+    """Counts of words near words; unknown words and boundaries do not count. The last ``new`` ids are new words."""
+    known = model.vocab_.counts
+    keeps = np.ones(len(known) + new)
+    if model.subsample > 0:
+        shares = known / max(1, known.sum())
+        keeps[: len(known)] = np.sqrt(model.subsample / np.maximum(shares, model.subsample))
+    keeps[[UNKNOWN, START, END]] = 0.0
+    how = Around(keeps, model.window, _WEIGHTINGS[model.weighting])
+    return count_around(corpus, how, model.workers, model.cluster)
+
+
+# What both methods do is a function, which each of them has as its method: they differ in the matrix alone.
+
+
+def _factor(self: PpmiVectors | SvdVectors, corpus: Corpus, checkpoint: Checkpoint) -> None:
+    counts = count_near(self, corpus)
+    self.context_counts_ = counts.column_sums()
+    entries = self._entries(counts)
+    wanted = self._wanted(len(self.vocab_) - 3, self.drop_first)
+    found = krylov_svd(SparseOperator(entries, self.workers), wanted, rounds=self.rounds, seed=self.seed)
+    found.left[np.diff(entries.starts) == 0] = 0.0  # where nothing stands, not even what rounding makes of it
+    found.right[entries.column_sums() == 0] = 0.0
+    self._keep(found.left, found.values, self.drop_first)
+    self.contexts_ = found.right[:, self.drop_first :].astype(np.float32)
+
+
+def _both_sides(self: PpmiVectors | SvdVectors) -> np.ndarray:
+    return (self.projection_.astype(np.float64) + self.contexts_) * self.singular_values_**self.exponent
+
+
+def _folded(self: PpmiVectors | SvdVectors, counts: Rows) -> np.ndarray:
+    """The projection of words with these counts of contexts (words, len(vocab_)): m V / S, float64."""
+    entries = SparseOperator(self._entries(counts), self.workers)
+    return entries.matmat(self.contexts_.astype(np.float64)) / self.singular_values_
+
+
+def _fold_in(self: PpmiVectors | SvdVectors, corpus: Corpus, new: int) -> np.ndarray:
+    counts, known = count_near(self, corpus, new), len(self.vocab_)
+    begin = counts.starts[known]
+    rows = counts.row_numbers()[begin:] - known
+    inside = counts.columns[begin:] < known
+    starts = np.concatenate([[0], np.cumsum(np.bincount(rows[inside], minlength=new))]).astype(np.int64)
+    kept = Rows(starts, counts.columns[begin:][inside], counts.values[begin:][inside], known)
+    return self.folded(kept) * self.singular_values_**self.exponent
+
+
+class PpmiVectors(PpmiSettings, WordVectors):
+    """Vectors from positive pointwise mutual information.
+
+    - ``contexts_`` float32 (len(vocab_), dimensions): V; ``context_counts_`` float64 (len(vocab_),): column sums of the
+      counts.
+    """
+
+    KIND: ClassVar[Kind] = Kind("words.ppmi", 1, WINDOW, check=check_vectors)
+    SAVED: ClassVar = SAVED
+
+    contexts_: np.ndarray = learned()
+    context_counts_: np.ndarray = learned()
+
+    def _entries(self, counts: Rows) -> Rows:
+        """The matrix M of counts, or some rows of it."""
+        return pointwise_information(counts, self.context_counts_, self.smoothing, self.negative)
+
+    _learn, _scaled, folded, _from_contexts = _factor, _both_sides, _folded, _fold_in
+
+
+class SvdVectors(SvdSettings, WordVectors):
+    """Vectors from counts, or a power of them; learned: as ``PpmiVectors``."""
+
+    KIND: ClassVar[Kind] = Kind("words.svd", 1, WINDOW, check=check_vectors)
+    SAVED: ClassVar = SAVED
+
+    contexts_: np.ndarray = learned()
+    context_counts_: np.ndarray = learned()
+
+    def _entries(self, counts: Rows) -> Rows:
+        """The matrix M of counts, or some rows of it."""
+        return counts._replace(values=counts.values**self.power)
+
+    _learn, _scaled, folded, _from_contexts = _factor, _both_sides, _folded, _fold_in

@@ -35,21 +35,17 @@ def words_of(treebank: Treebank, layer: str = "form", preprocessing: Preprocessi
     if preprocessing.tokenise != "none":
         raise SettingError("tokenise means nothing for a treebank, which has its words already")
     name, _, tag = layer.partition("/")
-    forms = treebank.corpus.vocab.strings
-    chosen = [("_".join(preprocessing.spell(forms[id]).split()) or "_") for id in range(len(forms))]
-    words = np.arange(len(forms))[treebank.corpus.tokens]
-    spellings: list[str] = chosen
+    strings, words = list(treebank.corpus.vocab.strings), treebank.corpus.tokens.astype(np.int64)
     if name == "lemma":
-        lemmas = treebank.lemmas.vocab.strings
-        spellings = chosen + ["_".join(preprocessing.spell(lemma).split()) or "_" for lemma in lemmas]
         given = treebank.lemmas.ids != UNKNOWN
-        words = np.where(given, len(forms) + treebank.lemmas.ids, words)
-    tags = np.zeros(len(words), np.int64)
-    endings = [""]
+        words = np.where(given, len(strings) + treebank.lemmas.ids, words)
+        strings += treebank.lemmas.vocab.strings
+    spellings = ["_".join(preprocessing.spell(string).split()) or "_" for string in strings]
+    tags, endings = np.zeros(len(words), np.int64), [""]
     if tag:
         tags = treebank.tags.ids.astype(np.int64)
         endings = ["/_", *("/" + each for each in treebank.tags.vocab.strings[1:])]
-    pairs, tokens = np.unique(words.astype(np.int64) * len(endings) + tags, return_inverse=True)
+    pairs, tokens = np.unique(words * len(endings) + tags, return_inverse=True)
     numbering = Numbering()
     numbering.add(spellings[pair // len(endings)] + endings[pair % len(endings)] for pair in pairs.tolist())
     ids, vocab = numbering.finish()
@@ -132,11 +128,9 @@ class Forest:
         return expect(value, cls, "Forest.chain(corpus) or Forest.tree(read_conllu(path)) makes one")
 
     def __len__(self) -> int:
-        """The number of sentences."""
         return len(self.corpus)
 
     def __getitem__(self, sentences: slice) -> Forest:
-        """Some consecutive sentences."""
         first, last, _ = sentences.indices(len(self))
         begin, end = self.corpus.sentence_starts[first], self.corpus.sentence_starts[max(first, last)]
         parents = self.parents[begin:end]
@@ -159,7 +153,6 @@ class Forest:
 
     @property
     def n_tokens(self) -> int:
-        """The number of tokens."""
         return self.corpus.n_tokens
 
     @property

@@ -35,7 +35,7 @@ from corpuscle.text.files import write_atomically
 from corpuscle.text.overlap import item_hashes
 from corpuscle.text.treebank import Treebank
 from corpuscle.text.vocab import END, FIRST, START, UNKNOWN, Vocab
-from corpuscle.words.classes import WordClasses, class_of_the_rarest
+from corpuscle.words.classes import ClassTree, WordClasses, class_of_the_rarest
 from corpuscle.words.forests import Forest, forest_of
 from corpuscle.words.hmm_learning import (
     FEW,
@@ -58,7 +58,6 @@ from corpuscle.words.hmm_learning import (
     weights_of,
 )
 from corpuscle.words.settings import WAYS, HmmSettings
-from corpuscle.words.trees import ClassTree
 
 LARGE = 100_000
 """Texts of so many tokens are learned from online."""
@@ -101,6 +100,9 @@ _ARRAYS = {
 }
 
 
+_LEARNED = ("first", "steps", "emission", "counts", "roots", "links", "represented")
+
+
 class HmmClasses(HmmSettings, WordClasses):
     """Learns classes of tokens by a hidden Markov model.
 
@@ -117,13 +119,10 @@ class HmmClasses(HmmSettings, WordClasses):
     """
 
     KIND: ClassVar[Kind] = Kind("words.hmm", 1, _ARRAYS, check=_check)
-
+    PARTIAL: ClassVar[Kind] = PARTIAL
     SAVED: ClassVar = {
         "vocab_": Record(Vocab),
-        **{
-            f"{name}_": Arrays(name)
-            for name in ("first", "steps", "emission", "counts", "roots", "links", "represented")
-        },
+        **{f"{name}_": Arrays(name) for name in _LEARNED},
         "relations_": Fact("relations", list),
         "n_classes_": Fact("classes"),
     }
@@ -153,19 +152,13 @@ class HmmClasses(HmmSettings, WordClasses):
         if forest.n_tokens == 0:
             raise SettingError("there are no words to learn classes from")
         self.items_ = item_hashes(forest.corpus)
-        seen = np.bincount(forest.corpus.tokens, minlength=len(forest.corpus.vocab)).astype(np.int64)
-        strings = forest.corpus.vocab
-        vocab, mapping = Vocab(strings.bytes, strings.offsets, seen).cut(self.min_count, self.max_types)
-        forest = dataclasses.replace(forest, corpus=forest.corpus.map_tokens(mapping, vocab))
+        corpus = forest.corpus.counted()
+        vocab, mapping = corpus.vocab.cut(self.min_count, self.max_types)
+        forest = dataclasses.replace(forest, corpus=corpus.map_tokens(mapping, vocab))
         self.relations_ = self._relations(forest)
-        self.provenance_ = {
-            "sentences": len(forest),
-            "words": forest.n_tokens,
-            "types": len(vocab) - FIRST,
-            "empty": int((lengths == 0).sum()),
-            "too_long": int((lengths > 0).sum()) - len(forest),
-            "signature": signature,
-        }
+        sizes = {"sentences": len(forest), "words": forest.n_tokens, "types": len(vocab) - FIRST}
+        left_out = {"empty": int((lengths == 0).sum()), "too_long": int((lengths > 0).sum()) - len(forest)}
+        self.provenance_ = {**sizes, **left_out, "signature": signature}
         self._choose(forest.n_tokens)
         with workers(self.workers, self.cluster) as pool:
             em = self._learner(forest, vocab, pool, checkpoint)
@@ -175,10 +168,6 @@ class HmmClasses(HmmSettings, WordClasses):
             )  # fmt: skip
             self._take(em, vocab, run.history)
         return self
-
-    def checkpoint(self, text: Corpus | Forest, path: str | PathLike[str], resume: bool = False) -> Checkpoint:
-        """Where ``fit`` keeps unfinished work while it learns the model ``path`` from a text."""
-        return Checkpoint(path, PARTIAL, self.settings, text.signature(), resume=resume)
 
     def _choose(self, tokens: int) -> None:
         """What the settings leave open."""

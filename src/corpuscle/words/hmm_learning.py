@@ -65,7 +65,6 @@ class Table(NamedTuple):
         return len(self.first)
 
     def times(self, factor: float) -> Table:
-        """All counts, multiplied by a factor."""
         return Table(*(counts * factor for counts in self))
 
 
@@ -161,7 +160,10 @@ class Em(learning.Learner):
         """The probabilities of classes of roots (C,), and of children, given their parents, (links, C, C)."""
         more = self.rates.prior_steps * self.mass
         first, steps = self.table.first + more, self.table.steps
-        shared = _by_column(steps.sum(axis=0) + more)
+        counts = steps.sum(axis=0) + more
+        sums = counts.sum(axis=0)
+        # Columns add up to one; all are alike where there is nothing.
+        shared = np.where(sums > 0, counts / np.where(sums > 0, sums, 1.0), 1.0 / len(counts))
         few = FEW * self.mass
         own = (steps[1:] + few * shared) / (steps[1:].sum(axis=1, keepdims=True) + few)
         return first / first.sum(), np.concatenate([shared[None], own])
@@ -246,7 +248,6 @@ class Em(learning.Learner):
             self._begin(self.table._replace(emission=emission * self.scale), 1.0, self.doublings)
 
     def double(self) -> None:
-        """Split every class in two."""
         first, steps, emission = self.table
         twins = np.repeat(emission, 2, axis=1) / 2
         changes = Random(self.rates.seed, "hidden Markov split", self.table.n_classes).uniforms(*twins.shape)
@@ -290,12 +291,6 @@ def chain_learner(corpus: Corpus, start: Table, passes: int, tolerance: float, p
     links = np.zeros(forest.n_tokens, np.int32)
     batches = batches_of(forest, links, forest.n_tokens, chunk_size(classes, classes))
     return Em(batches, start, 0, Rates(classes, tolerance=tolerance), pool, passes)
-
-
-def _by_column(counts: np.ndarray) -> np.ndarray:
-    """Columns (n, n) that add up to one; all alike where there is nothing."""
-    sums = counts.sum(axis=0)
-    return np.where(sums > 0, counts / np.where(sums > 0, sums, 1.0), 1.0 / len(counts))
 
 
 SHARED = 0
@@ -364,13 +359,8 @@ def _chunk(forest: Forest, links: np.ndarray, first: int, last: int, rows: np.nd
     if rows is not None:
         words = np.searchsorted(rows, words).astype(np.int32)
     types, places = np.unique(words, return_inverse=True)
-    nodes = trees.Nodes(
-        np.where(above >= 0, at[above], -1).astype(np.int32),
-        links[here][order],
-        words,
-        places.astype(np.int32),
-        starts - starts[0],
-    )
+    above = np.where(above >= 0, at[above], -1).astype(np.int32)
+    nodes = trees.Nodes(above, links[here][order], words, places.astype(np.int32), starts - starts[0])
     return Chunk(nodes, types, order)
 
 

@@ -4,10 +4,23 @@ In context, a token is a distribution over classes, so the tokens of one word ca
 square roots of their distributions, whose Euclidean distance is Hellinger's. There are as many senses as classes that
 have at least a tenth of the tokens, unless the user says otherwise.
 
-Which words are worth such a look, ``ambiguity`` tells from the model alone.
-
 On the map, words out of context and tokens in context stand together, by classical scaling of their Hellinger
-distances (``engine.linalg.scaling``).
+distances, which finds points in a plane, given nothing but the distances between them. If D holds Euclidean distances,
+B = -1/2 J D^2 J with J = I - 11'/n holds the inner products of the points around their mean, whose coordinates are the
+eigenvectors of B times the square roots of its eigenvalues. The first two are the plane that keeps most. It is exact
+where the points lie in a plane, and there is no chance in it.
+
+Which words are worth such a look, the model alone can tell: those whose tokens are of classes that differ. How
+ambiguous a word is: draw two of its tokens, and a word from the class of each; the measure is how little the two
+distributions of words have in common,
+
+    1 - sum over classes c, d of  s(c) s(d) sum over words v of sqrt(p(v | c) p(v | d)),
+
+where s are the shares of classes among the tokens of the word. It is 0 for a word of one class, and hardly more for a
+word between two classes of the same words, however evenly it is shared (Rao's quadratic entropy, with the Hellinger
+affinity of classes).
+
+Torgerson, "Multidimensional scaling: I. Theory and method", 1952.
 """
 
 from __future__ import annotations
@@ -25,10 +38,10 @@ from corpuscle.text.corpus import Corpus
 from corpuscle.text.files import AnyPath
 from corpuscle.text.plain import read_text
 from corpuscle.text.treebank import Treebank
+from corpuscle.text.vocab import FIRST
 from corpuscle.words.forests import Forest, forest_of
 from corpuscle.words.hmm import HmmClasses
 from corpuscle.words.meaning import Meaning, similarity_matrix
-from corpuscle.words.pictures import classical_scaling
 
 MOST_SENSES, SHARE = 6, 0.1
 MOST_TOKENS = 2000
@@ -193,3 +206,109 @@ def draw_meanings(
     spoken = f"{len(ids)} words and {len(tokens)} tokens; the plane keeps {kept:.0%} of their squared distances. "
     spoken += "; ".join(f"{place.name} at {place.x:.2f}, {place.y:.2f}" for place in names[:60])
     return place_map(names, title=title, description=spoken)
+
+
+def classical_scaling(distances: np.ndarray, dimensions: int = 2) -> tuple[np.ndarray, float]:
+    """Coordinates of points with the given distances (n, n), float64 (n, dimensions), and which share of the squared
+    distances they keep; the coordinate furthest from 0 on each axis is positive."""
+    squares = np.asarray(distances, np.float64) ** 2
+    inner = -0.5 * (squares - squares.mean(axis=0) - squares.mean(axis=1)[:, None] + squares.mean())
+    values, vectors = np.linalg.eigh(inner)
+    order = np.argsort(-values, kind="stable")[:dimensions]
+    kept = np.maximum(values[order], 0.0)
+    places = np.zeros((len(squares), dimensions))
+    places[:, : len(order)] = vectors[:, order] * np.sqrt(kept)
+    furthest = np.abs(places).argmax(axis=0)
+    places *= np.where(places[furthest, np.arange(dimensions)] < 0, -1.0, 1.0)
+    total = np.maximum(values, 0.0).sum()
+    return places, float(kept.sum() / total) if total > 0 else 1.0
+
+
+# ---- ambiguous words
+
+
+SEARCHED = 1000
+"""So many tokens of a word are looked at for a clear sentence."""
+
+
+class ClassOfWord(NamedTuple):
+    """One class of a word: its number, its share of the tokens of the word, other words of the class, the most frequent
+    first, and a sentence in which the word is most probably of it: its words, and the place of the word among them."""
+
+    number: int
+    share: float
+    words: list[str]
+    sentence: list[str]
+    place: int
+
+
+class AmbiguousWord(NamedTuple):
+    """A word, how often it occurs, how ambiguous it is (0..1), and its classes by falling share."""
+
+    word: str
+    tokens: int
+    ambiguity: float
+    classes: list[ClassOfWord]
+
+
+def ambiguities(model: HmmClasses) -> np.ndarray:
+    """How ambiguous each word is, float64 (len(vocab_),), from 0 to 1; 0 for words that the training text lacks."""
+    roots = np.sqrt(model.emission_.astype(np.float64))
+    shares = model.shares_
+    alike = np.einsum("vc,vc->v", shares @ (roots.T @ roots), shares)
+    return np.where(shares.any(axis=1), np.clip(1.0 - alike, 0.0, 1.0), 0.0)
+
+
+def ambiguous_words(
+    model: HmmClasses, text: Corpus | Forest, k: int = 12, least: int = 20, share: float = 0.1, others: int = 8
+) -> list[AmbiguousWord]:
+    """The ``k`` most ambiguous words of at least ``least`` tokens that have two or more classes of at least ``share``
+    of their tokens, each class with ``others`` of its words and a sentence of the text, if it has one."""
+    counts, found = model.vocab_.counts, ambiguities(model)
+    several = (model.shares_ >= share).sum(axis=1) >= 2
+    ids = np.flatnonzero(several & (counts >= least) & (np.arange(len(counts)) >= FIRST))
+    ids = ids[np.argsort(-found[ids], kind="stable")[:k]]
+    places = _clearest(model, text, ids)
+    result = []
+    for row, id in enumerate(ids):
+        word, classes = model.vocab_.word(int(id)), []
+        for number, part in model.classes_of(word):
+            place = places.get((row, number))
+            if part >= share and place is not None:
+                members = model.words_of(number, others + 1)
+                words = [other for other, tokens in members if other != word and tokens >= 0.5][:others]
+                classes.append(ClassOfWord(number, part, words, *place))
+        result.append(AmbiguousWord(word, int(counts[id]), float(found[id]), classes))
+    return result
+
+
+def _clearest(
+    model: HmmClasses, text: Corpus | Forest, ids: np.ndarray
+) -> dict[tuple[int, int], tuple[list[str], int]]:
+    """Number of a word and class -> the sentence in which the word is most probably of that class, and where it stands
+    there; of the first ``SEARCHED`` tokens of a word and whatever other sentences show."""
+    forest = Forest.of(text, model.structure)
+    recoded = forest.recode(model.vocab_)
+    wanted = np.zeros(recoded.n_tokens, bool)
+    for id in ids:
+        wanted[np.flatnonzero(recoded.corpus.tokens == id)[:SEARCHED]] = True
+    has = np.add.reduceat(np.append(wanted, False), recoded.corpus.sentence_starts[:-1]) > 0
+    has &= recoded.corpus.lengths > 0
+    forest, recoded = forest.select(has), recoded.select(has)
+    row_of = {int(id): row for row, id in enumerate(ids)}
+    best = np.zeros((len(ids), model.n_classes_))
+    where = np.full((len(ids), model.n_classes_), -1)
+    first = 0
+    for part in model.posteriors(recoded):
+        tokens = recoded.corpus.tokens[first : first + len(part)]
+        for place in np.flatnonzero(np.isin(tokens, ids)):
+            row = row_of[int(tokens[place])]
+            better = part[place] > best[row]
+            best[row, better], where[row, better] = part[place][better], first + place
+        first += len(part)
+    starts = forest.corpus.sentence_starts
+    sentences = np.searchsorted(starts, where, side="right") - 1
+    return {
+        (row, number): (forest.corpus.words(int(sentences[row, number])), int((where - starts[sentences])[row, number]))
+        for row, number in np.argwhere(where >= 0).tolist()
+    }

@@ -5,14 +5,11 @@ What several methods have is declared once, in classes beside one another; the s
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from corpuscle.errors import SettingError
 from corpuscle.settings import Parallel, Seeded, Settings, setting
 from corpuscle.text.settings import TextSettings
-
-if TYPE_CHECKING:
-    pass
 
 STRUCTURES = ("chain", "tree")
 LAYERS = ("form", "lemma", "form/tag", "lemma/tag")
@@ -137,15 +134,19 @@ class SvdSettings(WindowSettings, FactorSettings, VectorSettings, TextSettings, 
     power: float = setting("Take this power of all counts; 0.5 is their square root.", default=1.0, above=0, high=1)
 
 
-class TsccaSettings(FactorSettings, VectorSettings, TextSettings, Seeded, Parallel):
-    """Settings of canonical correlation, left against right contexts first."""
+class CanonicalSettings(Settings):
+    """A method that correlates words with the words at fixed places around them."""
 
     window: int = setting("How many words on either side.", default=2, low=1, high=100)
     power: float = setting("Take this power of all counts; 0.5 is their square root.", default=0.5, above=0, high=1)
     kappa: float = setting("Add so much to the count of every word, against rare ones.", default=1.0, low=0)
 
 
-class OsccaSettings(TsccaSettings):
+class TsccaSettings(CanonicalSettings, FactorSettings, VectorSettings, TextSettings, Seeded, Parallel):
+    """Settings of canonical correlation, left against right contexts first."""
+
+
+class OsccaSettings(CanonicalSettings, FactorSettings, VectorSettings, TextSettings, Seeded, Parallel):
     """Settings of canonical correlation of words with their contexts."""
 
     bag: bool = setting("Words on either side count alike wherever they stand.", default=False)

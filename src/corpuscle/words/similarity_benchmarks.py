@@ -27,9 +27,9 @@ from corpuscle.errors import SettingError, warn
 from corpuscle.figures.plots import box_plot
 from corpuscle.measure.correlation import compare_spearman, human_ceiling, spearman
 from corpuscle.measure.result import Comparison, Result, Shown
-from corpuscle.text.pairs import Judgement, Phrase, ScoredPair, Term, Triple
-from corpuscle.words.meaning import Meaning
-from corpuscle.words.phrases import COMPOSITIONS, compose
+from corpuscle.text.judgements import Phrase
+from corpuscle.text.pairs import Judgement, ScoredPair, Term, Triple
+from corpuscle.words.meaning import COMPOSITIONS, Meaning, compose
 
 DRAWS = 2000
 CONTRASTS = (("head-context", "head"), ("add-context", "add"), ("head-context", "add"))
@@ -156,45 +156,33 @@ def judge_phrases(
     rare = sum(meaning.rare(each).any() for each, ok in zip(ids, known, strict=True) if ok)
     inside = known[items]
     _check_order(ratings[inside], "ratings")
-    scores, vanished, impossible = _phrase_scores(meaning, pairs, known, ways, weight, stretch)
+    scores, vanished, impossible = _phrase_scores(meaning, pairs, known, ways=ways, weight=weight, stretch=stretch)
     points, gold, where = {way: each[items[inside]] for way, each in scores.items()}, ratings[inside], items[inside]
     means = np.bincount(where, gold, len(pairs))[known] / np.bincount(where, minlength=len(pairs))[known]
     how: dict[str, Any] = {"of": "phrase pairs", "draws": draws, "seed": seed}
     subjects = [each.subject for each in judgements]
+    contrasts = [(a, b) for a, b in CONTRASTS if a in ways and b in ways]
     return RatedPhrases(
         {way: spearman(each, gold, items=where, pairs=len(ratings), **how) for way, each in points.items()},
         {way: spearman(each[known], means, pairs=len(pairs), **how) for way, each in scores.items()},
-        {
-            (a, b): compare_spearman(points[a], points[b], gold, items=where, **how)
-            for a, b in CONTRASTS
-            if a in ways and b in ways
-        },
+        {(a, b): compare_spearman(points[a], points[b], gold, items=where, **how) for a, b in contrasts},
         float("nan") if None in subjects else human_ceiling(ratings, items, subjects),
-        len(pairs),
-        int(known.sum()),
-        int(rare),
-        vanished,
-        impossible,
+        *(len(pairs), int(known.sum()), int(rare), vanished, impossible),
     )
 
 
 def _phrase_scores(
-    meaning: Meaning,
-    pairs: Sequence[tuple[Phrase, Phrase, bool]],
-    known: np.ndarray,
-    ways: Sequence[str],
-    weight: float,
-    stretch: float,
+    meaning: Meaning, pairs: Sequence[tuple[Phrase, Phrase, bool]], known: np.ndarray, **how: Any
 ) -> tuple[dict[str, np.ndarray], int, int]:
     """Way -> how alike the phrases of each pair are, float64 (pairs,), not a number where not all words are known; a
-    landmark stands by itself, out of context."""
+    landmark stands by itself, out of context. ``how``: see ``compose``."""
     chosen = np.flatnonzero(known).tolist()
     numbers: dict[Phrase, int] = {}
     for i in chosen:
         first, second, landmark = pairs[i]
         for phrase in (first,) if landmark else (first, second):
             numbers.setdefault(phrase, len(numbers))
-    composed = compose(meaning, list(numbers), weight=weight, stretch=stretch, ways=ways)
+    composed = compose(meaning, list(numbers), **how)
     found = {}
     for way, vectors in composed.vectors.items():
         p = vectors[[numbers[pairs[i][0]] for i in chosen]]

@@ -26,6 +26,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from corpuscle.engine.linalg.sparse import Rows, SparseOperator
+from corpuscle.text.corpus import starts_of
 from corpuscle.text.vocab import FIRST, UNKNOWN, Vocab
 
 SHORTEST, LONGEST, LEAST = 3, 6, 3
@@ -55,31 +56,23 @@ class Spelling(NamedTuple):
     vectors: np.ndarray
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """What a model file holds."""
         return {**self.pieces.arrays("pieces/"), "pieces/vectors": self.vectors}
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, np.ndarray]) -> Spelling:
-        """The inverse of ``arrays``."""
         return cls(Vocab.from_arrays(arrays, "pieces/"), arrays["pieces/vectors"])
 
     def features(self, words: Sequence[str]) -> Rows:
         """The pieces of words as a matrix (words, len(pieces)), rows of unit length; reserved ids have empty
         columns."""
-        starts, columns, values = [0], [], []
+        columns = [np.empty(0, np.int32)]
         for word in words:
             found = np.unique(self.pieces.encode(pieces_of(word)))
-            found = found[found != UNKNOWN]
-            columns.append(found.astype(np.int32))
-            values.append(np.full(len(found), 1 / np.sqrt(max(1, len(found)))))
-            starts.append(starts[-1] + len(found))
-        none = np.empty(0)
-        return Rows(
-            np.array(starts, np.int64),
-            np.concatenate([none.astype(np.int32), *columns]),
-            np.concatenate([none, *values]),
-            len(self.pieces),
-        )
+            columns.append(found[found != UNKNOWN].astype(np.int32))
+        starts = starts_of(map(len, columns[1:]))
+        sizes = np.diff(starts)
+        values = np.repeat(1 / np.sqrt(np.maximum(1, sizes)), sizes)
+        return Rows(starts, np.concatenate(columns), values, len(self.pieces))
 
     def vectors_of(self, words: Sequence[str]) -> np.ndarray:
         """What the spelling of words says, float64 (words, dimensions); zeros where no piece is known."""

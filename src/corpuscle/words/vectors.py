@@ -17,7 +17,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterable, Sequence
 from os import PathLike
-from typing import ClassVar, Self
+from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 
@@ -26,14 +26,18 @@ from corpuscle.errors import SettingError
 from corpuscle.learning import Checkpoint
 from corpuscle.measure.correlation import spearman
 from corpuscle.measure.result import Result
-from corpuscle.model import VOCAB, Array, Arrays, Container, Model, Record, vocab_arrays
+from corpuscle.model import VOCAB, Array, Arrays, Container, Kind, Model, Record, vocab_arrays
 from corpuscle.settings import Seeded, learned
 from corpuscle.text.corpus import Corpus
 from corpuscle.text.pairs import ScoredPair
+from corpuscle.text.scripts import isolated
 from corpuscle.text.settings import TextSettings
 from corpuscle.text.vocab import FIRST, UNKNOWN, Vocab, write_vectors
 from corpuscle.words.settings import VectorSettings
 from corpuscle.words.spelling import Spelling, learn_spelling, signature_of, vocabulary_of
+
+if TYPE_CHECKING:
+    from corpuscle.figures import Place
 
 LARGEST = 1e30
 """No number in a model of vectors comes near this: products of some of them stay finite."""
@@ -80,11 +84,10 @@ class WordVectors(VectorSettings, TextSettings, Seeded, Model):
       dimensions): what all words share.
     """
 
+    PARTIAL: ClassVar[Kind | None] = None
     SAVED: ClassVar = {
         "vocab_": Record(Vocab),
-        "vectors_": Arrays("vectors"),
-        "projection_": Arrays("projection"),
-        "singular_values_": Arrays("singular_values"),
+        **{f"{name}_": Arrays(name) for name in ("vectors", "projection", "singular_values")},
         "mean_": Arrays("common/mean"),
         "directions_": Arrays("common/directions"),
         "spelling_": Record(Spelling),
@@ -102,7 +105,7 @@ class WordVectors(VectorSettings, TextSettings, Seeded, Model):
 
     def checkpoint(self, corpus: Corpus, path: str | PathLike[str], resume: bool = False) -> Checkpoint:
         """Where ``fit`` keeps unfinished work; there is none where a method goes over its counts once."""
-        return Checkpoint(path, None, self.settings, corpus.signature(), resume=resume)
+        return Checkpoint(path, self.PARTIAL, self.settings, corpus.signature(), resume=resume)
 
     def fit(self, corpus: Corpus, *, checkpoint: Checkpoint | None = None) -> Self:
         """Learn from running text; ``checkpoint`` keeps unfinished work."""
@@ -117,21 +120,17 @@ class WordVectors(VectorSettings, TextSettings, Seeded, Model):
         self.vocab_ = vocab
         self._learn(corpus, checkpoint or Checkpoint())
         self._finish()
-        self.provenance_ = {
-            "sentences": len(corpus),
-            "words": corpus.n_tokens,
-            "types": len(vocab) - FIRST,
-            "signature": signature,
-        }
+        sizes = {"sentences": len(corpus), "words": corpus.n_tokens, "types": len(vocab) - FIRST}
+        self.provenance_ = {**sizes, "signature": signature}
         return self
 
     @abstractmethod
     def _learn(self, corpus: Corpus, checkpoint: Checkpoint) -> None:
         """Find projection, singular values and contexts from a text in the ids of ``vocab_``."""
 
-    @abstractmethod
     def _scaled(self) -> np.ndarray:
         """The rows that vectors are made of: the projection, scaled, float64 (len(vocab_), dimensions)."""
+        return self.projection_ * self.singular_values_**self.exponent
 
     @abstractmethod
     def _from_contexts(self, corpus: Corpus, new: int) -> np.ndarray:
@@ -300,3 +299,38 @@ class WordVectors(VectorSettings, TextSettings, Seeded, Model):
     def export(self, path: str | PathLike[str]) -> None:
         """Write all vectors as word2vec text (``-``: stdout)."""
         write_vectors(self.vocab_, self.vectors_, path)
+
+
+# ---- pictures
+
+
+FREQUENT, NEIGHBOURS = 100, 12
+
+
+def map_shown(model: WordVectors, words: Sequence[str] = (), k: int | None = None) -> list[Place]:
+    """The points of a map: the ``k`` most frequent words (default: 100), or given words and the ``k`` nearest of each
+    (default: 12), which share the colour of theirs; ``SettingError`` for a word of which nothing is known."""
+    from corpuscle.figures import Place
+
+    given = list(dict.fromkeys(words))
+    found = {word: group for group, word in enumerate(given)}
+    for group, word in enumerate(given):
+        for near, _ in model.nearest(word, k or NEIGHBOURS):
+            found.setdefault(near, group)
+    if not given:
+        ids = np.flatnonzero(model.vectors_.any(axis=1))
+        found = dict.fromkeys(model.vocab_.decode(ids[ids >= FIRST][: k or FREQUENT]), 0)
+    shown = list(found)
+    ids = model.vocab_.encode(map(model.spelled, shown))
+    counts = np.where(ids == UNKNOWN, 0, model.vocab_.counts[ids])
+    return [
+        Place(word, float(x), float(y), group, f"{isolated(word)}: {count:,} times in the text", word in given)
+        for (word, group), (x, y), count in zip(found.items(), model.coordinates(shown), counts, strict=True)
+    ]
+
+
+def draw_map(model: WordVectors, words: Sequence[str] = (), k: int | None = None, title: str = "") -> str:
+    """An SVG of the words of ``map_shown``."""
+    from corpuscle.figures import place_map
+
+    return place_map(map_shown(model, words, k), title=title or "Words by their vectors")

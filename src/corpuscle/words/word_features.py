@@ -50,7 +50,6 @@ class WordFeatures:
 
     @classmethod
     def none(cls) -> WordFeatures:
-        """A source that knows no word."""
         return cls(np.zeros(0, np.uint64), np.zeros((0, 0), np.uint64))
 
     @classmethod
@@ -61,7 +60,6 @@ class WordFeatures:
 
     @property
     def n_columns(self) -> int:
-        """How many values a word has."""
         return self.values.shape[1]
 
     @classmethod
@@ -101,14 +99,11 @@ def _with_zeros(word: str) -> str:
 
 def class_sources(model: WordClasses) -> WordFeatures:
     """The classes of a model, which have one for each word."""
-    words = model.vocab_.strings[FIRST:]
-    classes = model.classes_[FIRST:]
-    paths = None if model.tree_ is None else model.tree_.paths
-    names = [f"class {number}" for number in range(model.n_classes_)]
-    columns = [hashes_of(names)]
-    if paths is not None:
+    columns = [hashes_of([f"class {number}" for number in range(model.n_classes_)])]
+    if model.tree_ is not None:
+        paths = model.tree_.paths
         columns += [hashes_of([f"path {length} {path[:length]}" for path in paths]) for length in PREFIXES]
-    return WordFeatures.from_words(words, np.column_stack(columns)[classes])
+    return WordFeatures.from_words(model.vocab_.strings[FIRST:], np.column_stack(columns)[model.classes_[FIRST:]])
 
 
 def vector_sources(vocab: Vocab, matrix: np.ndarray, seed: int = 1) -> WordFeatures:

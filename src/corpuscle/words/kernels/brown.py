@@ -41,7 +41,7 @@ from typing import NamedTuple
 import numpy as np
 
 from corpuscle.compiled import kernel, part
-from corpuscle.words.kernels.exchange import DOWN, LARGEST_TABLE, UP, Neighbours, Pairs, neighbours_of
+from corpuscle.words.kernels.exchange import DOWN, LARGEST_TABLE, UP, Neighbours, Pairs, neighbours_of, x_log_x
 
 NOWHERE = -(1 << 30)
 """The home of a word that is not in the window yet."""
@@ -119,24 +119,14 @@ def empty_window(near: Neighbours, slots: int, total: int) -> Window:
     margins = np.zeros((2, slots + 1))
     margins[:, slots] = near.degrees[:, words]
     counts = np.arange(min(2 * total + 2, LARGEST_TABLE))
+    # Every class x adds at most six values to S(i, j), each off by half a step of the grid.
+    tolerance = np.array([8 * (slots + 1) * grid])
+    cells, logs = np.zeros((2, slots + 1, slots), np.int32), np.zeros((2, slots, slots))
     return Window(
-        homes,
-        np.zeros(slots, np.int32),
-        np.zeros(slots, np.bool_),
-        np.zeros((2, slots + 1, slots), np.int32),
-        margins,
-        np.zeros((2, slots + 1)),
-        np.zeros((2, slots, slots)),
-        np.zeros(slots),
-        np.full((slots, slots), -np.inf),
-        np.zeros(1, np.int64),
-        np.zeros(slots, np.int64),
-        np.full(slots, np.inf),
-        # Every class x adds at most six values to S(i, j), each off by half a step of the grid.
-        np.array([8 * (slots + 1) * grid]),
-        np.round(counts * np.log(np.maximum(counts, 1)) / grid) * grid,
-        np.array([grid]),
-    )
+        homes, np.zeros(slots, np.int32), np.zeros(slots, np.bool_), cells, margins, np.zeros((2, slots + 1)), logs,
+        np.zeros(slots), np.full((slots, slots), -np.inf), np.zeros(1, np.int64), np.zeros(slots, np.int64),
+        np.full(slots, np.inf), tolerance, np.round(x_log_x(counts) / grid) * grid, np.array([grid]),
+    )  # fmt: skip
 
 
 def grouped(near: Neighbours, groups: np.ndarray, n_groups: int) -> Neighbours:
@@ -170,12 +160,8 @@ def filled_window(near: Neighbours, places: np.ndarray, slots: int) -> Window:
 
 def empty_log(words: int, slots: int) -> Log:
     """The record of mergers before the first one."""
-    return Log(
-        np.zeros((max(words - 1, 0), 2), np.int32),
-        np.zeros(max(words - 1, 0)),
-        np.zeros(slots, np.int32),
-        np.zeros(1, np.int64),
-    )
+    mergers = max(words - 1, 0)
+    return Log(np.zeros((mergers, 2), np.int32), np.zeros(mergers), np.zeros(slots, np.int32), np.zeros(1, np.int64))
 
 
 @part
@@ -188,12 +174,8 @@ def _value(f, grid, x):
 
 @part
 def _nobody(slots):
-    return Outsider(
-        np.zeros((2, slots + 1), np.int64),
-        np.empty((2, slots + 1), np.int64),
-        np.zeros(2, np.int64),
-        np.zeros(3, np.int64),
-    )
+    side = (2, slots + 1)
+    return Outsider(np.zeros(side, np.int64), np.empty(side, np.int64), np.zeros(2, np.int64), np.zeros(3, np.int64))
 
 
 @part
@@ -203,16 +185,6 @@ def _free(active):
         if not active[slot]:
             return slot
     return -1
-
-
-@part
-def _lowest(values):
-    """Where the first of the smallest values is."""
-    lowest = 0
-    for i in range(1, len(values)):
-        if values[i] < values[lowest]:
-            lowest = i
-    return lowest
 
 
 @part
@@ -241,19 +213,6 @@ def _slot_of(homes, word):
             homes[word] = homes[above]
         word = above
     return -1 - homes[word] if homes[word] != NOWHERE else -1
-
-
-@part
-def _outside(near, window, word, outsider):
-    """Let a word be the outsider."""
-    _clear(outsider)
-    for side in range(2):
-        for i in range(near.starts[side, word], near.starts[side, word + 1]):
-            k = _slot_of(window.homes, np.int64(near.others[i]))
-            if k >= 0:
-                _meet(outsider, side, k, near.counts[i])
-        outsider.own[1 + side] = near.degrees[side, word]
-    outsider.own[0] = near.selves[word]
 
 
 @part
@@ -460,7 +419,7 @@ def closest(window, loss):
     """The pair of classes with the smallest loss, by the lowest slots if there are several, and that loss."""
     bounds = window.bounds
     while True:
-        lowest = _lowest(bounds)
+        lowest = np.argmin(bounds)
         bound = bounds[lowest]
         _nearest(window, lowest, loss)
         if bounds[lowest] <= bound:
@@ -504,7 +463,14 @@ def _merge_closest(window, log, outsider, loss):
 @part
 def _come(near, window, word, slot, outsider, loss):
     """Let a word come into a free slot as a class of its own."""
-    _outside(near, window, word, outsider)
+    _clear(outsider)
+    for side in range(2):
+        for i in range(near.starts[side, word], near.starts[side, word + 1]):
+            k = _slot_of(window.homes, np.int64(near.others[i]))
+            if k >= 0:
+                _meet(outsider, side, k, near.counts[i])
+        outsider.own[1 + side] = near.degrees[side, word]
+    outsider.own[0] = near.selves[word]
     window.homes[word] = -1 - slot
     window.words[slot] = word
     _put(window, slot, outsider)

@@ -133,13 +133,9 @@ def neighbours_of(pairs: Pairs, words: int) -> Neighbours:
     parent, child, counts = parent[~same], child[~same], counts[~same]
     by_child = np.argsort(child, kind="stable")
     rows = np.arange(words + 2)
-    return Neighbours(
-        np.stack([np.searchsorted(parent, rows), len(parent) + np.searchsorted(child[by_child], rows)]),
-        np.concatenate([child, parent[by_child]]).astype(np.int32),
-        np.concatenate([counts, counts[by_child]]),
-        selves,
-        degrees,
-    )
+    starts = np.stack([np.searchsorted(parent, rows), len(parent) + np.searchsorted(child[by_child], rows)])
+    others = np.concatenate([child, parent[by_child]]).astype(np.int32)
+    return Neighbours(starts, others, np.concatenate([counts, counts[by_child]]), selves, degrees)
 
 
 def class_counts(near: Neighbours, classes: np.ndarray, n_classes: int) -> ClassCounts:
@@ -156,20 +152,15 @@ def class_counts(near: Neighbours, classes: np.ndarray, n_classes: int) -> Class
     cells[UP] = by_parent
     margins = np.stack([np.bincount(assigned, degrees, side) for degrees in near.degrees]).astype(np.int64)
     total = int(near.degrees[UP].sum())
+    values, sizes = x_log_x(cells), np.bincount(assigned[:-1], minlength=n_classes)
     return ClassCounts(
-        assigned,
-        np.bincount(assigned[:-1], minlength=n_classes),
-        cells,
-        _f(cells),
-        _f(cells + 1) - _f(cells),
-        margins,
-        _f(margins),
-        _f(np.arange(min(total + 2, LARGEST_TABLE))),
+        assigned, sizes, cells, values, x_log_x(cells + 1) - values, margins, x_log_x(margins),
+        x_log_x(np.arange(min(total + 2, LARGEST_TABLE))),
         np.array([max(1e-9, 1e-13 * total * math.log(max(total, 1)))]),
-    )
+    )  # fmt: skip
 
 
-def _f(counts: np.ndarray) -> np.ndarray:
+def x_log_x(counts: np.ndarray) -> np.ndarray:
     """x log x of an array, with 0 log 0 = 0."""
     return counts * np.log(np.maximum(counts, 1))
 
@@ -202,9 +193,8 @@ def _value(xlogx, x):
 
 @part
 def _empty_context(n_classes):
-    return Context(
-        np.zeros((2, n_classes + 1), np.int32), np.empty((2, n_classes + 1), np.int32), np.zeros(2, np.int64)
-    )
+    side = (2, n_classes + 1)
+    return Context(np.zeros(side, np.int32), np.empty(side, np.int32), np.zeros(2, np.int64))
 
 
 @part

@@ -90,6 +90,7 @@ def read_in_context(
 
 
 _SENTENCES = "corpuscle.words.verbs.meaning:read_in_context"
+_TYPED: Any = made_by(_SENTENCES, options={"raw": RAW})
 
 
 def _near(found: list[tuple[str, float, int]]) -> list[dict[str, Any]]:
@@ -146,10 +147,6 @@ def nearest(
     any_tag: bool = setting("Words of all parts of speech.", default=False),
 ) -> Shown:
     """Show the words nearest to a word, or to the head of a phrase in its context ("small house")."""
-    return _nearest(model, words, k, any_tag)
-
-
-def _nearest(model: Meaning, words: str, k: int, any_tag: bool = False) -> Answer:
     from corpuscle.words import compose
 
     phrase = model.phrase(words)
@@ -166,10 +163,6 @@ def _nearest(model: Meaning, words: str, k: int, any_tag: bool = False) -> Answe
 def compare(model: Meaning = _meaning(*_MEASURE), first: str = word(), second: str = word()) -> Shown:
     """Show how alike two words or phrases are, in all ways to compose them. A phrase is words ("small house", perhaps
     with parts of speech, "small/ADJ house/NOUN"), or any tree: word/TAG/HEAD, heads from 1 on, 0 for the root."""
-    return _compare(model, first, second)
-
-
-def _compare(model: Meaning, first: str, second: str) -> Answer:
     from corpuscle.words import COMPOSITIONS, compose
 
     phrases = [model.phrase(each) for each in (first, second)]
@@ -346,9 +339,9 @@ def senses(
 ) -> Shown:
     """Show the senses of a word in a text: its tokens in context, clustered, with the words nearest to each cluster and
     example sentences."""
-    from corpuscle.words.senses import senses
+    from corpuscle.words import senses as senses_of
 
-    found = senses(model, word, sentences, number, k)
+    found = senses_of(model, word, sentences, number, k)
     rows, lines = [], []
     for i, sense in enumerate(found, 1):
         rows.append(_sense(sense, examples))
@@ -368,10 +361,10 @@ def substitutes(
     k: int = _K,
 ) -> Shown:
     """Show what could stand in the place of a word, for each of its tokens in a text."""
-    from corpuscle.words.senses import substitutes
+    from corpuscle.words import substitutes as substitutes_of
 
-    found = substitutes(model, word, sentences, k, most)
-    rows = [{**_token(token), "words": _near(words)} for token, words in found]
+    found = substitutes_of(model, word, sentences, k, most)
+    rows = [_token(token) | {"words": _near(words)} for token, words in found]
     lines = [f"{token.shown}\n   {' '.join(each for each, _, _ in words)}" for token, words in found]
     return Answer({"word": model.vocab.word(model.id(word)), "tokens": rows}, "\n".join(lines))
 
@@ -388,7 +381,7 @@ def _meaning_of(model: HmmClasses) -> Meaning:
 @view("meaning", name="similar", kinds=_HMM.kinds, word="a", k=3)
 def nearest_typed(model: HmmClasses, word: str = word("A word."), *, k: int = K) -> Mapping[str, Any]:
     """The words nearest in meaning to a word, or to the head of a phrase in its context."""
-    return _nearest(_meaning_of(model), word, k).values
+    return nearest.function(_meaning_of(model), word, k=k, any_tag=False).values
 
 
 @view("meaning", name="compare", kinds=_HMM.kinds, first="a", second="b")
@@ -396,43 +389,26 @@ def compare_typed(
     model: HmmClasses, first: str = word("A word or phrase."), second: str = word("Another one.")
 ) -> dict[str, Any]:
     """How alike two words or phrases are, in all ways to compose them."""
-    values = _compare(_meaning_of(model), first, second).values
+    values = compare.function(_meaning_of(model), first, second).values
     return {name: values[name] for name in ("first", "second", "similarity")}
 
 
 @view("meaning", name="senses", kinds=_HMM.kinds, word="a", text="a b c", k=3)
 def senses_typed(
-    model: HmmClasses,
-    word: str = word("A word."),
-    text: Sentences = made_by(_SENTENCES, options={"raw": RAW}),
-    *,
-    k: int = K,
+    model: HmmClasses, word: str = word("A word."), text: Sentences = _TYPED, *, k: int = K
 ) -> dict[str, Any]:
     """The senses of a word in some sentences: its tokens clustered, with the words nearest to each cluster."""
-    from corpuscle.words import senses
-
-    meaning = _meaning_of(model)
-    rows = [
-        {name: value for name, value in _sense(sense, 5).items() if name != "classes"}
-        for sense in senses(meaning, word, text, None, k)
-    ]
-    return {"word": meaning.vocab.word(meaning.id(word)), "senses": rows}
+    values = senses.function(_meaning_of(model), word, text, number=None, examples=5, k=k).values
+    rows = [{name: value for name, value in row.items() if name != "classes"} for row in values["senses"]]
+    return {**values, "senses": rows}
 
 
 @view("meaning", name="substitutes", kinds=_HMM.kinds, word="a", text="a b c", k=3)
 def substitutes_typed(
-    model: HmmClasses,
-    word: str = word("A word."),
-    text: Sentences = made_by(_SENTENCES, options={"raw": RAW}),
-    *,
-    k: int = K,
-) -> dict[str, Any]:
+    model: HmmClasses, word: str = word("A word."), text: Sentences = _TYPED, *, k: int = K
+) -> Mapping[str, Any]:
     """What could stand in the place of a word, for each of its first tokens in some sentences."""
-    from corpuscle.words import substitutes
-
-    meaning = _meaning_of(model)
-    rows = [_token(token) | {"words": _near(words)} for token, words in substitutes(meaning, word, text, k, 50)]
-    return {"word": meaning.vocab.word(meaning.id(word)), "tokens": rows}
+    return substitutes.function(_meaning_of(model), word, text, most=50, k=k).values
 
 
 @view("meaning", name="meanings", kinds=_HMM.kinds, words="a", k=3)

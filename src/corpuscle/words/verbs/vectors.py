@@ -54,14 +54,6 @@ def train(
     return Learned(model, figures)
 
 
-def _nearest(model: WordVectors, word: str, k: int) -> Answer:
-    return _found({"word": word, "known": word in model}, model.nearest(word, k))
-
-
-def _analogy(model: WordVectors, a: str, b: str, c: str, k: int) -> Answer:
-    return _found({"a": a, "b": b, "c": c}, model.analogy(a, b, c, k))
-
-
 def _found(about: dict[str, Any], words: list[tuple[str, float]]) -> Answer:
     """Words with their cosines."""
     rows = [{"word": each, "cosine": cosine} for each, cosine in words]
@@ -71,7 +63,7 @@ def _found(about: dict[str, Any], words: list[tuple[str, float]]) -> Answer:
 @verb("vectors", "vectors nearest words.vectors house")
 def nearest(model: WordVectors = a_model("vectors"), word: str = word(), *, k: int = _K) -> Shown:
     """Show the words nearest to a word, with their cosines."""
-    return _nearest(model, word, k)
+    return _found({"word": word, "known": word in model}, model.nearest(word, k))
 
 
 @verb("vectors", "vectors analogy words.vectors man king woman")
@@ -79,7 +71,7 @@ def analogy(
     model: WordVectors = a_model("vectors"), a: str = word(), b: str = word(), c: str = word(), *, k: int = _K
 ) -> Shown:
     """Show what is to C as B is to A: the words nearest to B - A + C."""
-    return _analogy(model, a, b, c, k)
+    return _found({"a": a, "b": b, "c": c}, model.analogy(a, b, c, k))
 
 
 @verb("vectors", "vectors similarity words.vectors pairs.tsv")
@@ -166,7 +158,7 @@ def export(model: WordVectors = a_model("vectors")) -> Export:
 @view("vectors", name="nearest", word="a", k=3)
 def nearest_typed(model: WordVectors, word: str = word("A word."), *, k: int = K) -> Mapping[str, Any]:
     """The words nearest to a word."""
-    return _nearest(model, word, k).values
+    return nearest.function(model, word, k=k).values
 
 
 @view("vectors", name="analogy", a="a", b="b", c="c", k=3)
@@ -179,7 +171,7 @@ def analogy_typed(
     k: int = K,
 ) -> Mapping[str, Any]:
     """What is to one word as a second is to a third."""
-    return _analogy(model, a, b, c, k).values
+    return analogy.function(model, a, b, c, k=k).values
 
 
 @view("vectors", name="map", words="a", k=3)

@@ -1,8 +1,8 @@
-"""Which words stand near which: counts of pairs in a window, row by row of a matrix.
+"""What stands around words: counts of pairs in a window, and exponential smooths.
 
-The positions of a text are sorted by the symbol that decides the row (a counting sort), then all positions of one row
-are visited together, and what stands around them is added to one row of numbers that fits the cache. No pair is ever
-stored, sorted or hashed. Counts of several texts add up. Two kinds of window:
+**Counts**, row by row of a matrix. The positions of a text are sorted by the symbol that decides the row (a counting
+sort), then all positions of one row are visited together, and what stands around them is added to one row of numbers
+that fits the cache. No pair is ever stored, sorted or hashed. Counts of several texts add up. Two kinds of window:
 
 - ``count_slots``: fixed offsets, each of which may have columns of its own (``block`` b begins at b * types). The text
   is laid out with boundary symbols around each sentence, so something stands at every offset.
@@ -11,9 +11,19 @@ stored, sorted or hashed. Counts of several texts add up. Two kinds of window:
   or dropped at random and dropped ones closed up. The distance of two kept words is 1 plus the sum of k between them,
   so a window reaches further where the words between say little. With k = 1 it is a plain window.
 
+**Smooths** of a text: what stood before each token, and what stands after it, the nearer the heavier.
+
+With a vector A[w] for each word w, the left smooth of token t by the rate alpha is
+
+    s_t = (1 - alpha) s_(t-1) + alpha A[x_(t-1)],
+
+zero at the start of a sentence; the right smooth is the same read backwards. A small rate remembers far, a large one
+the next word alone; the smooths by several rates stand side by side.
+
 Levy, Goldberg and Dagan, "Improving distributional similarity with lessons learned from word embeddings", 2015, for
 windows, weights and subsampling; Mikolov, Sutskever, Chen, Corrado and Dean, "Distributed representations of words and
-phrases and their compositionality", 2013, eq. 5, for k(w).
+phrases and their compositionality", 2013, eq. 5, for k(w); Dhillon, Foster and Ungar, "Multi-view learning of word
+embeddings via CCA", 2011, algorithm 1, for smooths.
 """
 
 from __future__ import annotations
@@ -204,3 +214,49 @@ def count_near(given, near, first, room):
         else:
             ends[row - first + 1] = begin
     return ends
+
+
+# ---- smooths
+
+
+@part
+def _forget(row, before, word, rates):
+    """Fill a row of smooths (rates * k,) from the row before it and the vector (k,) of the word that comes in."""
+    k = len(word)
+    for i in range(len(rates)):
+        for c in range(k):
+            row[i * k + c] = (1.0 - rates[i]) * before[i * k + c] + rates[i] * word[c]
+
+
+@kernel
+def smooth(tokens, starts, vectors, rates, left, right):
+    """Fill ``left`` and ``right`` (n, rates * k) with the smooths of sentences; ``vectors`` (types, k) are A."""
+    for sentence in range(len(starts) - 1):
+        begin, end = starts[sentence], starts[sentence + 1]
+        if begin == end:
+            continue
+        left[begin] = 0.0  # nothing stood before the first token, and nothing after the last
+        right[end - 1] = 0.0
+        for t in range(begin + 1, end):
+            _forget(left[t], left[t - 1], vectors[tokens[t - 1]], rates)
+        for back in range(1, end - begin):
+            t = end - 1 - back
+            _forget(right[t], right[t + 1], vectors[tokens[t + 1]], rates)
+
+
+@kernel
+def add_by_word(tokens, rows, sums):
+    """Add the row (width,) of each token to that of its word in ``sums`` (types, width)."""
+    for t in range(len(tokens)):
+        total = sums[tokens[t]]
+        for c in range(rows.shape[1]):
+            total[c] += rows[t, c]
+
+
+def smooths_of(
+    tokens: np.ndarray, starts: np.ndarray, vectors: np.ndarray, rates: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """The left and the right smooths of sentences, both float64 (n, rates * k)."""
+    left, right = (np.empty((len(tokens), len(rates) * vectors.shape[1])) for _ in range(2))
+    smooth(tokens, starts, vectors, rates, left, right)
+    return left, right

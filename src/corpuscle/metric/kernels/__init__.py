@@ -1,1 +1,0 @@
-"""Compiled code of metrics."""

@@ -1,1 +1,0 @@
-"""The compiled code of tagging."""
