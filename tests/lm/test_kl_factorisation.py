@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from corpuscle.engine.linalg.sparse import Rows
-from corpuscle.lm.kernels import kl_factorisation as module
-from corpuscle.lm.kernels.kl_factorisation import Blocks, divergence, factorise, factorise_blocks
+from corpuscle.lm.kernels import plre as module
+from corpuscle.lm.kernels.plre import Blocks, divergence, factorise, factorise_blocks
 
 
 def sparse(rows=30, columns=40, seed=1):

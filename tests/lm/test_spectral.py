@@ -10,9 +10,12 @@ import pytest
 from bench.lm_truth import Truth
 from corpuscle.engine.linalg.duals import duals_of
 from corpuscle.engine.ngrams.counting import count_ngrams
-from corpuscle.lm.kernels.operators import FULL, HIDDEN, REDUCED, clipped_totals, trace
-from corpuscle.lm.spectral import (
+from corpuscle.lm.kernels.spectral import (
+    FULL,
+    HIDDEN,
+    REDUCED,
     Projection,
+    clipped_totals,
     full_operators,
     hidden_operators,
     inverse_of,
@@ -22,6 +25,7 @@ from corpuscle.lm.spectral import (
     raw_product,
     recover,
     reduced_operators,
+    trace,
     windows_of,
     windows_of_moments,
 )

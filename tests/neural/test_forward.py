@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 
 from corpuscle.neural import recurrent, reference
-from corpuscle.neural.forward import Batch, Buffers, network
+from corpuscle.neural.forward import Batch, Buffers, Store, network
 from corpuscle.neural.settings import PRESETS, Architecture
-from corpuscle.neural.transformer import Store
 from corpuscle.text.vocab import END, START
 from tests.neural.made import SMALL, made
 

@@ -9,7 +9,7 @@ import pytest
 
 from corpuscle.engine.linalg.cca import diagonal_cca
 from corpuscle.engine.linalg.sparse import Rows
-from corpuscle.lm.spectral import full_operators, project, raw_product, windows_of_moments
+from corpuscle.lm.kernels.spectral import full_operators, project, raw_product, windows_of_moments
 from corpuscle.parse.kernels.latent import LEFT, RIGHT, Observables, Trees
 from corpuscle.parse.latent import Basis, observables_of, score_trees
 from corpuscle.parse.settings import RerankSettings

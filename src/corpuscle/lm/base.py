@@ -27,7 +27,7 @@ from corpuscle.engine.ngrams.counting import add_boundaries, count_ngrams
 from corpuscle.engine.ngrams.trie import Automaton, Ngrams
 from corpuscle.errors import InputError, SettingError
 from corpuscle.learning import Checkpoint
-from corpuscle.lm.kernels.merging import merge_ngrams
+from corpuscle.lm.kernels.counting import merge_ngrams
 from corpuscle.measure import Comparison, Result, compare_perplexity, perplexity
 from corpuscle.model import Kind, Model
 from corpuscle.random import Random

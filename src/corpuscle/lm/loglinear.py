@@ -33,8 +33,7 @@ from corpuscle.engine.ngrams.trie import BackoffTables, Ngrams, frozen_ngrams, f
 from corpuscle.errors import InputError, SettingError, warn
 from corpuscle.learning import Checkpoint
 from corpuscle.lm.base import Events, LanguageModel
-from corpuscle.lm.kernels.loglinear import score_rows
-from corpuscle.lm.kernels.suffixes import collapsed, longest_matches, suffix_trie, with_all_words
+from corpuscle.lm.kernels.loglinear import collapsed, longest_matches, score_rows, suffix_trie, with_all_words
 from corpuscle.lm.loglinear_fitting import (
     BLOCK,
     COLUMNS,

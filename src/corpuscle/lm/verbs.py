@@ -470,8 +470,7 @@ def warm() -> None:
         read_arpa,
         write_arpa,
     )
-    from corpuscle.lm.kernels.external_counting import Spilled, merge_spilled
-    from corpuscle.lm.kernels.merging import merge_ngrams
+    from corpuscle.lm.kernels.counting import Spilled, merge_ngrams, merge_spilled
     from corpuscle.model import read
     from corpuscle.text import Corpus
     from corpuscle.text import warm as warm_text

@@ -24,12 +24,11 @@ import numpy as np
 
 from corpuscle.errors import InputError, SettingError, warn
 from corpuscle.neural.forward import Batch, Buffers, Encoded, Network, State, network, stacked
-from corpuscle.neural.kernels.beam import Finished, Live, Nodes, advance, choose, follow
 from corpuscle.neural.kernels.products import MATRICES
-from corpuscle.neural.kernels.softmax import NoClass, Ranked
+from corpuscle.neural.kernels.search import Finished, Live, NoClass, Nodes, Ranked, advance, choose, follow
 from corpuscle.neural.output import Ensemble, Output, Shortlist
+from corpuscle.neural.reference import Weights, shapes
 from corpuscle.neural.settings import Architecture, DecodingSettings
-from corpuscle.neural.weights import Weights, shapes
 from corpuscle.scale import workers
 from corpuscle.text.vocab import END, START, UNKNOWN, Vocab
 

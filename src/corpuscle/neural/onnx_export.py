@@ -26,8 +26,7 @@ from typing import Any
 import numpy as np
 
 from corpuscle.errors import require
-from corpuscle.neural.reference import EPSILON, positions
-from corpuscle.neural.weights import Weights
+from corpuscle.neural.reference import EPSILON, Weights, positions
 from corpuscle.text.files import write_atomically
 from corpuscle.text.vocab import FIRST, MARKUP
 

@@ -20,8 +20,8 @@ import numpy as np
 
 from corpuscle.neural.forward import Buffers
 from corpuscle.neural.kernels.products import Matrix
-from corpuscle.neural.kernels.softmax import NoClass, Ranked, absorb, nothing, peaks, ranked
-from corpuscle.neural.weights import Weights
+from corpuscle.neural.kernels.search import NoClass, Ranked, absorb, nothing, peaks, ranked
+from corpuscle.neural.reference import Weights
 from corpuscle.text.vocab import END, UNKNOWN
 
 SCORES = 1 << 18

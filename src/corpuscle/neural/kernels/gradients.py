@@ -27,8 +27,7 @@ from typing import NamedTuple
 import numpy as np
 
 from corpuscle.compiled import kernel, part
-from corpuscle.neural.kernels.cells import energy, moments, power, softmax
-from corpuscle.neural.kernels.exponential import sigmoid, tanh
+from corpuscle.neural.kernels.cells import energy, moments, power, sigmoid, softmax, tanh
 
 _ZERO, _ONE, _TWO, _FOUR = np.float32(0), np.float32(1), np.float32(2), np.float32(4)
 

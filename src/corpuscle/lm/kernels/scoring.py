@@ -1,11 +1,23 @@
-"""A short text read straight from the counts: no tables are estimated for n-grams that it does not ask for.
+"""Texts scored without a model laid out as a whole: from n-gram counts, and from a cache.
 
-The interpolated estimates of ``smoothing`` are recursive, so the probability of one word needs its own counts and, for
-every context from the shortest to the longest, two sums over what follows it (a(h) and the mass b(h) that discounting
-frees). That is some microseconds a word, where laying out a whole model takes a fraction of a second and much memory.
-Operations and their order are those of ``smoothing.estimate`` and ``trie.step``: the results are the same to the bit.
+**Counts** (``score_few``): no tables are estimated for n-grams that a short text does not ask for. The interpolated
+estimates of ``smoothing`` are recursive, so the probability of one word needs its own counts and, for every context
+from the shortest to the longest, two sums over what follows it (a(h) and the mass b(h) that discounting frees). That is
+some microseconds a word, where laying out a whole model takes a fraction of a second and much memory. Operations and
+their order are those of ``smoothing.estimate`` and ``trie.step``: the results are the same to the bit.
 
 Chen and Goodman, "An empirical study of smoothing techniques for language modeling", 1999; notation of ``smoothing``.
+
+**Cache** (``score_documents``): what has been said in a document will be said again. After t events of a document the
+weight of word w is the sum of decay^(t - 1 - i) over the events i that were w, and Z is the sum of all weights. With a
+strength a and a base distribution P_0
+
+    P(w | the document so far) = (weight(w) + a P_0(w)) / (Z + a)
+
+Both sums follow from one event to the next: weights shrink by ``decay``, and that of the event grows by one.
+
+Kuhn and De Mori, "A cache-based natural language model for speech recognition", 1990; Clarkson and Robinson, "Language
+model adaptation using mixtures and an exponentially decaying cache", 1997.
 """
 
 from __future__ import annotations
@@ -126,3 +138,31 @@ def score_few(
     with np.errstate(divide="ignore"):
         logs, weights = np.log(probability), np.log(weights)
     return np.add.accumulate(weights, axis=1)[:, -1] + logs
+
+
+@kernel
+def score_documents(symbols, starts, decay, strength, base, out):
+    """Log probability of every event of some documents, which begin at ``starts`` int64 (documents + 1,); ``base``:
+    float64 (n_types,)."""
+    weight, at, document_of = np.zeros(len(base)), np.zeros(len(base), np.int64), np.full(len(base), -1)
+    for document in range(len(starts) - 1):
+        total = 0.0
+        for event in range(starts[document], starts[document + 1]):
+            word, here = symbols[event], 0.0
+            if document_of[word] == document:
+                here = weight[word] * decay ** (event - at[word])
+            out[event] = np.log((here + strength * base[word]) / (total + strength))
+            weight[word], at[word], document_of[word] = decay * here + 1.0, event + 1, document
+            total = decay * total + 1.0
+
+
+@kernel
+def cache_distribution(history, decay, strength, base, out):
+    """P of every word after a document that begins with ``history``: float64 (n_types,)."""
+    total, weight = 0.0, 1.0
+    out[:] = strength * base
+    for i in range(len(history) - 1, -1, -1):
+        out[history[i]] += weight
+        total += weight
+        weight *= decay
+    out /= total + strength
