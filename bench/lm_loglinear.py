@@ -218,7 +218,8 @@ def proximal_steps(timer) -> dict[str, float]:
     import numpy as np
 
     from corpuscle.lm.kernels.loglinear import collapsed
-    from corpuscle.lm.kernels.proximal import forest_of, tree_linf, tree_linf_by_pivot
+    from corpuscle.lm.kernels.proximal import forest_of, tree_linf
+    from tests.lm.pivot import tree_linf_by_pivot
 
     train = _texts(0)[0]
     found: dict[str, float] = {}
@@ -245,7 +246,8 @@ def beside_spams(timer, peer: str) -> dict[str, float]:
 
     import numpy as np
 
-    from corpuscle.lm.kernels.proximal import _preorder, forest_of, tree_l2, tree_linf
+    from corpuscle.lm.kernels.proximal import forest_of, tree_l2, tree_linf
+    from tests.lm.pivot import preorder
 
     train, found = _texts(0)[0], {}
     with timer:
@@ -253,7 +255,7 @@ def beside_spams(timer, peer: str) -> dict[str, float]:
             trie = _tree(train, order)[0]
             n = trie.n_entries
             sizes, places, back = np.zeros(n, np.int64), np.empty(n, np.int64), np.empty(n, np.int64)
-            _preorder(trie.entry_parents, sizes, places)
+            preorder(trie.entry_parents, sizes, places)
             back[places] = np.arange(n)
             above = trie.entry_parents[places]
             parents = np.where(above < 0, -1, back[above])

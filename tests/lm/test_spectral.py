@@ -22,13 +22,32 @@ from corpuscle.lm.kernels.spectral import (
     padded,
     pairs_of,
     project,
-    raw_product,
     recover,
     reduced_operators,
     trace,
     windows_of,
     windows_of_moments,
 )
+
+
+def raw_product(operators, symbols):
+    """b_inf' B_(x_m) ... B_(x_1) b_1 as its sign and the logarithm of its magnitude: a probability with exact moments,
+    any number with estimated ones. Full or reduced operators."""
+    belief, logarithm = operators.start, 0.0
+    for symbol in symbols[:-1].tolist():
+        matrix = operators.maps[symbol] if not len(operators.duals) else one_of(operators, symbol)
+        belief = belief @ matrix
+        size = float(np.abs(belief).max())
+        if size == 0.0:
+            return 0.0, -np.inf
+        belief, logarithm = belief / size, logarithm + np.log(size)
+    value = float(operators.outputs[symbols[-1]] @ belief)
+    return float(np.sign(value)), logarithm + float(np.log(abs(value))) if value else -np.inf
+
+
+def one_of(operators, symbol):
+    """B_x of reduced operators, transposed."""
+    return np.tensordot(operators.duals[symbol], operators.maps, 1)
 
 
 def families(truth: Truth, windows):

@@ -238,9 +238,7 @@ class CacheModel(CacheSettings, LanguageModel):
 
     def _distribution(self, context: list[str]) -> np.ndarray:
         ids = self.vocab_.encode(context[1:] if self._begins(context) else context)
-        out = np.empty(len(self.vocab_))
-        cache_distribution(frozen(ids, np.int32), self._decay, self.strength, frozen(self.base_, np.float64), out)
-        return out
+        return cache_distribution(ids, self._decay, self.strength, self.base_)
 
     def summary(self) -> dict[str, Any]:
         return {"order": self.order_, "half_life": self.half_life, "strength": self.strength}

@@ -311,17 +311,6 @@ def factorise(matrix: Rows, rank: int, *, iterations: int = 40, seed: int = 1, w
     return factorise_blocks(matrix, whole, rank, iterations=iterations, seed=seed, workers=workers)
 
 
-def divergence(matrix: Rows, factors: Factors) -> float:
-    """gKL(A || X) for factors of one block; entries that are 0 take no part in the logarithm."""
-    rows = matrix.row_numbers()
-    left = factors.left.astype(np.float64) * factors.row_scales[:, None]
-    right = factors.right.astype(np.float64) * factors.column_scales[:, None]
-    here, there = left[rows[matrix.values > 0]], right[matrix.columns[matrix.values > 0]]
-    values = matrix.values[matrix.values > 0]
-    inside = (values * np.log(values / np.einsum("ek,ek->e", here, there))).sum()
-    return float(inside - matrix.values.sum() + left.sum(0) @ right.sum(0))
-
-
 class Discounting(NamedTuple):
     """How the counts of one order are shared out: ``steps`` float64 (eta + 1, 4), d_j for counts of 1, 2, 3 and more,
     from index 1; ``powers`` float64 (eta + 2,), from 1 down to 0."""
@@ -357,13 +346,6 @@ def shares(discounting: Discounting, adjusted: np.ndarray, j: int) -> np.ndarray
     return out
 
 
-@kernel
-def _pass_mass_on(ngrams, discounts, start, first, last, adjusted):
-    for row in range(first, last):
-        if ngrams.words[row] != start and adjusted[row] > 0:
-            adjusted[ngrams.suffix[row]] += discounts[min(np.int64(adjusted[row]), 3)]
-
-
 def mass_counts(ngrams: Ngrams, discounts: np.ndarray, start: int, keep_start: bool) -> np.ndarray:
     """Lower-order counts that keep the marginals exactly, whatever the discounts: float64 (rows,). Instead of one for
     each distinct symbol before an n-gram it gets what is taken from the longer one, s_B.
@@ -376,8 +358,10 @@ def mass_counts(ngrams: Ngrams, discounts: np.ndarray, start: int, keep_start: b
     adjusted[: levels[-2]] = 0.0
     adjusted[ngrams.words == start] = 0.0
     for m in range(ngrams.order, 1, -1):
-        below = slice(levels[m - 2], levels[m - 1])
-        _pass_mass_on(ngrams, discounts[m - 1], start, levels[m - 1], levels[m], adjusted)
+        below, here = slice(levels[m - 2], levels[m - 1]), slice(levels[m - 1], levels[m])
+        given = (ngrams.words[here] != start) & (adjusted[here] > 0)
+        masses = discounts[m - 1][np.minimum(adjusted[here][given].astype(np.int64), 3)]
+        adjusted[: below.stop] += np.bincount(ngrams.suffix[here][given], masses, below.stop)
         if keep_start and m > 2:
             first, last = start, start + 1
             for _ in range(m - 2):
@@ -449,15 +433,6 @@ def factorise_slices(
     return Factors(left, found.right, row_scales, found.column_scales)
 
 
-@kernel
-def _context_sums(first_child, values, sums):
-    for context in range(len(sums)):
-        total = 0.0
-        for row in range(first_child[context], first_child[context + 1]):
-            total += values[row]
-        sums[context] = total
-
-
 def layers_of(ngrams: Ngrams, adjusted: np.ndarray, found: Sequence[Sequence[Factors | None]], eta: int) -> Layers:
     """The layers of a model from the factors of each order, from 2 on, and of each of ``eta`` steps; None where there
     are none."""
@@ -466,8 +441,8 @@ def layers_of(ngrams: Ngrams, adjusted: np.ndarray, found: Sequence[Sequence[Fac
     ranks = ranks.reshape(-1, eta)
     widths, sizes = ranks.sum(1), np.diff(levels)
     vectors, scales = np.zeros((2, int(widths @ sizes)), np.float32), np.zeros((2, levels[-1], ranks.shape[1]))
-    totals, base = np.empty(levels[-1]), 0
-    _context_sums(ngrams.first_child, frozen(adjusted, np.float64), totals)
+    contexts, base = np.repeat(np.arange(levels[-1]), np.diff(ngrams.first_child)), 0
+    totals = np.bincount(contexts, adjusted[ngrams.levels[1] :], levels[-1])
     for m, (order, width) in enumerate(zip(found, widths.tolist(), strict=True)):
         rows, at = slice(levels[m], levels[m + 1]), 0
         for j, step in enumerate(order):

@@ -26,9 +26,8 @@ Signs of ``u`` are kept: all four penalties look at sizes alone. To have w >= 0,
 
 Jenatton, Mairal, Obozinski and Bach, "Proximal methods for hierarchical sparse coding", 2011 (the order of the
 projections); Nelakanti, Archambeau, Mairal, Bach and Bouchard, "Structured penalties for log-linear language models",
-2013, algorithms 2 to 4 (algorithm 4 needs the mass c v where it prints v); Brucker, "An O(n) algorithm for quadratic
-knapsack problems", 1984 (the random pivot); Fredman, Sedgewick, Sleator and Tarjan, "The pairing heap: a new form of
-self-adjusting heap", 1986. Notation: u, k, c, r, rho as there; kappa is k.
+2013, algorithms 2 to 4 (algorithm 4 needs the mass c v where it prints v); Fredman, Sedgewick, Sleator and Tarjan, "The
+pairing heap: a new form of self-adjusting heap", 1986. Notation: u, k, c, r, rho as there; kappa is k.
 
 **Accelerated gradients**: one update from a point X goes against the gradient, then to where the penalty is content:
 
@@ -51,13 +50,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import NamedTuple, Protocol
+from typing import ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
 from corpuscle.compiled import frozen, kernel, part
 from corpuscle.errors import SettingError
-from corpuscle.random import below, purpose_id, stream
 
 EMPTY = -1
 
@@ -320,83 +318,6 @@ def tree_linf(forest: Forest, u: np.ndarray) -> np.ndarray:
     return out
 
 
-@part
-def _height_by_pivot(values, counts, order, n, threshold, random):
-    """The height above which ``values[order[:n]]`` have the mass ``threshold``, of which they have more; ``order`` is
-    shuffled. What is known to be above it has the mass S and the count C."""
-    mass, count, first, last = 0.0, 0, 0, n
-    while first < last:
-        pivot = values[order[first + below(random, last - first)]]
-        cut, more, many, at = first, 0.0, 0, -1  # not below the pivot: before ``cut``
-        for i in range(first, last):
-            j = order[i]
-            if values[j] >= pivot:
-                more += values[j] * counts[j]
-                many += counts[j]
-                order[i], order[cut] = order[cut], j
-                if values[j] == pivot:
-                    at = cut
-                cut += 1
-        if (mass + more) - (count + many) * pivot < threshold:
-            mass, count, first = mass + more, count + many, cut
-        else:
-            order[at], order[cut - 1] = order[cut - 1], order[at]
-            last = cut - 1
-    return (mass - threshold) / count
-
-
-@kernel
-def _by_pivot(forest, order, sizes, random, out):
-    """Every subtree, children first, cut at its height. ``order`` has the entries in preorder, so that a subtree is
-    its root and the ``sizes`` - 1 entries that follow."""
-    n = len(out)
-    scratch = np.empty(n, np.int64)
-    for place in range(n - 1, -1, -1):
-        j = order[place]
-        size, mass = sizes[j], 0.0
-        for i in range(size):
-            scratch[i] = order[place + i]
-            mass += out[scratch[i]] * forest.counts[scratch[i]]
-        threshold = forest.thresholds[j]
-        if threshold == 0.0:
-            continue
-        height = 0.0
-        if mass > threshold:
-            height = _height_by_pivot(out, forest.counts, scratch, size, threshold, random)
-        for i in range(size):
-            out[order[place + i]] = min(out[order[place + i]], height)
-
-
-@kernel
-def _preorder(parents, sizes, order):
-    """``sizes``: how many entries each subtree has; ``order``: the entries in preorder."""
-    n = len(parents)
-    free, at = np.zeros(n, np.int64), 0
-    for j in range(n - 1, -1, -1):
-        sizes[j] += 1
-        if parents[j] >= 0:
-            sizes[parents[j]] += sizes[j]
-    for j in range(n):
-        if parents[j] < 0:
-            place, at = at, at + sizes[j]
-        else:
-            place = free[parents[j]]
-            free[parents[j]] += sizes[j]
-        free[j] = place + 1
-        order[place] = j
-
-
-def tree_linf_by_pivot(forest: Forest, u: np.ndarray, seed: int = 1) -> np.ndarray:
-    """The same as ``tree_linf`` by random pivots, which looks at every entry once for each entry above it: a second,
-    plainer way, to compare with."""
-    u, n = _point(u, forest), len(u)
-    sizes, order = np.zeros(n, np.int64), np.empty(n, np.int64)
-    _preorder(forest.parents, sizes, order)
-    out = np.abs(u)
-    _by_pivot(forest, order, sizes, stream(seed, purpose_id("optim.pivot"), 0, 0), out)
-    return np.copysign(out, u)
-
-
 _COOLING = 0.95
 _RAISE = 1.5
 _SLACK = 1e-13
@@ -439,36 +360,39 @@ def _moves(sizes, metric, gradient, before, at, after):
     return slope, square, turn
 
 
-@kernel
-def _go_beyond(before, after, share, out):
-    for i in range(len(out)):
-        out[i] = after[i] + share * (after[i] - before[i])
+class _Accelerated:
+    """What both methods keep: ``weights``, where they stand, ``point``, from where they go on, and some numbers."""
+
+    NUMBERS: ClassVar[tuple[str, ...]]
+
+    def __init__(self, problem: Problem, weights: np.ndarray):
+        self.problem, self.weights, self.point = problem, weights.copy(), weights.copy()
+        self._gradient, self._at = np.empty_like(weights), np.empty_like(weights)
+
+    def state(self) -> dict[str, np.ndarray]:
+        """All that it needs to go on."""
+        numbers = np.array([getattr(self, name) for name in self.NUMBERS], np.float64)
+        return {"weights": self.weights, "point": self.point, "numbers": numbers}
+
+    def restore(self, arrays: Mapping[str, np.ndarray]) -> None:
+        """Stand where a kept state stands."""
+        self.weights, self.point = np.array(arrays["weights"]), np.array(arrays["point"])
+        for name, number in zip(self.NUMBERS, arrays["numbers"].tolist(), strict=True):
+            setattr(self, name, number)
 
 
-@kernel
-def _between(a, b, share, out):
-    for i in range(len(out)):
-        out[i] = (1.0 - share) * a[i] + share * b[i]
+class Fista(_Accelerated):
+    """Proximal gradients with momentum, a scale found by trying, and restarts."""
 
-
-@kernel
-def _follow(ahead, at, after, weights):
-    """``ahead`` becomes a sum of the three with these weights."""
-    for i in range(len(ahead)):
-        ahead[i] = weights[0] * ahead[i] + weights[1] * at[i] + weights[2] * after[i]
-
-
-class Fista:
-    """Proximal gradients with momentum, a scale found by trying, and restarts; ``weights`` is where it stands."""
+    NUMBERS = ("scale", "momentum")
 
     def __init__(self, problem: Problem, weights: np.ndarray, scale: float = 1.0):
-        self.problem, self.weights, self.point = problem, weights.copy(), weights.copy()
+        super().__init__(problem, weights)
         self.scale, self.momentum = scale, 1.0
-        self._gradient, self._after = np.empty_like(weights), np.empty_like(weights)
 
     def step(self) -> float:
         """One iteration; the loss at ``weights`` after it."""
-        problem, point, after = self.problem, self.point, self._after
+        problem, point, after = self.problem, self.point, self._at
         height = problem.gradient(point, self._gradient)
         self.scale *= _COOLING
         while True:
@@ -483,36 +407,29 @@ class Fista:
             self.point[:] = after
         else:
             following = 0.5 * (1.0 + math.sqrt(1.0 + 4.0 * self.momentum**2))
-            _go_beyond(self.weights, after, (self.momentum - 1.0) / following, self.point)
+            np.subtract(after, self.weights, out=self.point)
+            self.point *= (self.momentum - 1.0) / following
+            self.point += after
             self.momentum = following
-        self.weights, self._after = after, self.weights
+        self.weights, self._at = after, self.weights
         return loss
 
-    def state(self) -> dict[str, np.ndarray]:
-        """All that it needs to go on."""
-        numbers = np.array([self.scale, self.momentum])
-        return {"weights": self.weights, "point": self.point, "numbers": numbers}
 
-    def restore(self, arrays: Mapping[str, np.ndarray]) -> None:
-        """Stand where a kept state stands."""
-        self.weights, self.point = np.array(arrays["weights"]), np.array(arrays["point"])
-        self.scale, self.momentum = arrays["numbers"].tolist()
-
-
-class Stochastic:
+class Stochastic(_Accelerated):
     """Accelerated gradients of parts of the data, which ``problem`` has been shown before each step.
 
     ``steepness`` is a bound of the curvature by the metric, ``convexity`` one from below: 0, or what a squared l2
     penalty has. Without convexity the scale grows as ``noise`` times the number of steps to the power of 1.5.
     """
 
+    NUMBERS = ("steps", "share", "decay")
+
     def __init__(
         self, problem: Problem, weights: np.ndarray, steepness: float, convexity: float = 0.0, noise: float = 1e-4
     ):
-        self.problem, self.weights, self.point = problem, weights.copy(), weights.copy()
+        super().__init__(problem, weights)
         self.steepness, self.convexity, self.noise = steepness, convexity, noise
-        self.steps, self.share, self.decay = 0, 1.0, 1.0
-        self._gradient, self._at = np.empty_like(weights), np.empty_like(weights)
+        self.steps, self.share, self.decay = 0.0, 1.0, 1.0
 
     def step(self) -> float:
         """One step; the loss, of the part that is shown, at the point that it is taken from."""
@@ -521,23 +438,12 @@ class Stochastic:
             scale = self.steepness + convexity / self.decay
         else:
             self.share, scale = 2.0 / (self.steps + 2.0), self.steepness + self.noise * (self.steps + 1.0) ** 1.5
-        _between(self.weights, self.point, self.share, self._at)
+        self._at[:] = (1.0 - self.share) * self.weights + self.share * self.point
         loss = self.problem.gradient(self._at, self._gradient)
         self.problem.update(self._at, self._gradient, scale, self.weights)
-        moved = np.array([self.share * scale, convexity - scale, scale]) / (self.share * scale + convexity)
-        _follow(self.point, self._at, self.weights, moved)
+        ahead, here, after = np.array([self.share * scale, convexity - scale, scale]) / (self.share * scale + convexity)
+        self.point[:] = ahead * self.point + here * self._at + after * self.weights
         self.share = 0.5 * (math.sqrt(4.0 * self.decay + self.decay**2) - self.decay)
         self.decay *= 1.0 - self.share
         self.steps += 1
         return loss
-
-    def state(self) -> dict[str, np.ndarray]:
-        """All that it needs to go on."""
-        numbers = np.array([self.steps, self.share, self.decay])
-        return {"weights": self.weights, "point": self.point, "numbers": numbers}
-
-    def restore(self, arrays: Mapping[str, np.ndarray]) -> None:
-        """Stand where a kept state stands."""
-        self.weights, self.point = np.array(arrays["weights"]), np.array(arrays["point"])
-        steps, self.share, self.decay = arrays["numbers"].tolist()
-        self.steps = int(steps)

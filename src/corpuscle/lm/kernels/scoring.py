@@ -156,13 +156,9 @@ def score_documents(symbols, starts, decay, strength, base, out):
             total = decay * total + 1.0
 
 
-@kernel
-def cache_distribution(history, decay, strength, base, out):
+def cache_distribution(history: np.ndarray, decay: float, strength: float, base: np.ndarray) -> np.ndarray:
     """P of every word after a document that begins with ``history``: float64 (n_types,)."""
-    total, weight = 0.0, 1.0
-    out[:] = strength * base
-    for i in range(len(history) - 1, -1, -1):
-        out[history[i]] += weight
-        total += weight
-        weight *= decay
-    out /= total + strength
+    weights = np.cumprod(np.append(1.0, np.full(len(history), decay)))[:-1]  # from the last word backwards
+    out = strength * base
+    np.add.at(out, history[::-1], weights)
+    return out / (np.cumsum(np.append(0.0, weights))[-1] + strength)

@@ -412,23 +412,3 @@ def recover(operators: Operators, seed: int = 1) -> Parameters:
         emission = operators.duals @ emission
     found = back @ operators.start, back @ total @ states, emission
     return Parameters(*(np.ascontiguousarray(array.real) for array in found))
-
-
-def raw_product(operators: Operators, symbols: np.ndarray) -> tuple[float, float]:
-    """b_inf' B_(x_m) ... B_(x_1) b_1 as its sign and the logarithm of its magnitude: a probability with exact moments,
-    any number with estimated ones. Full or reduced operators."""
-    belief, logarithm = operators.start, 0.0
-    for symbol in symbols[:-1].tolist():
-        matrix = operators.maps[symbol] if not len(operators.duals) else _one(operators, symbol)
-        belief = belief @ matrix
-        size = float(np.abs(belief).max())
-        if size == 0.0:
-            return 0.0, -np.inf
-        belief, logarithm = belief / size, logarithm + np.log(size)
-    value = float(operators.outputs[symbols[-1]] @ belief)
-    return float(np.sign(value)), logarithm + float(np.log(abs(value))) if value else -np.inf
-
-
-def _one(operators: Operators, symbol: int) -> np.ndarray:
-    """B_x of reduced operators, transposed."""
-    return np.tensordot(operators.duals[symbol], operators.maps, 1)

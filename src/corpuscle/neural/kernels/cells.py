@@ -234,7 +234,7 @@ def read(parts, table, places, found, gain):
 
 
 @part(reorder=True)
-def _dot(a, b):
+def dot(a, b):
     total = np.float32(0)
     for i in range(a.size):
         total += a[i] * b[i]
@@ -258,7 +258,7 @@ def heads(queries, pairs, places, which, counts, shares, out):
             first, last = head * size, (head + 1) * size
             query, found, weights = queries[row, first:last], out[row, first:last], shares[head, : seen.size]
             for i in range(seen.size):
-                weights[i] = _dot(query, pairs[seen[i], first:last]) * scale
+                weights[i] = dot(query, pairs[seen[i], first:last]) * scale
             softmax(weights)
             found[:] = np.float32(0)
             for i in range(seen.size):
