@@ -332,6 +332,14 @@ class LanguageModel(Model, ABC):
         initial = self._initial(automaton)
         return trie.score_sentences(automaton, corpus.tokens, corpus.sentence_starts, initial, END, self.threads)
 
+    def _mean_score(self, automaton: Automaton, dev: Corpus, where: str = "") -> float:
+        """Mean log probability of the events of a development text that have a probability at all."""
+        scores = self._score(automaton, dev)
+        possible = scores[np.isfinite(scores)]
+        if len(possible) == 0:
+            raise SettingError(f"{where}nothing in the development text has a probability")
+        return float(possible.mean())
+
     def _scored(self, corpus: Corpus, scores: np.ndarray) -> Events:
         """The events of a text in the words of the model with these log probabilities."""
         if self.boundary == "none":

@@ -123,7 +123,9 @@ class NgramModel(NgramSettings, LanguageModel):
             raise SettingError("order auto needs a development text to choose on")
         if self.memory is not None and (dev is not None or self.prune or self.entropy or self.cluster is not None):
             raise SettingError("memory limits counting alone: not with a development text, prune, entropy or a cluster")
-        self._forget()
+        for name in ("automaton_", "_ranked", "_own_adjusted"):
+            self.__dict__.pop(name, None)
+        self._tables, self._walked = None, 0
         corpus = self._take(corpus)
         self.order_ = AUTO_ORDERS if self.order == "auto" else int(self.order)
         count = self._counting(corpus) if self.memory is None else _counting_within(self, corpus, self.memory, folder)
@@ -134,7 +136,10 @@ class NgramModel(NgramSettings, LanguageModel):
         del count
         trim()
         if dev is not None:
-            dev = self._development(dev)
+            dev = self._take_dev(dev)
+            if self.order != "auto" and self.discounts is not None:
+                warn("order and discounts are given: there is nothing to choose on the development text")
+                self.tuning_items_, dev = np.empty(0, np.uint64), None
         if self.order == "auto":
             assert dev is not None
             ngrams = trie.truncate(ngrams, self._best_order(ngrams, dev))
@@ -143,21 +148,6 @@ class NgramModel(NgramSettings, LanguageModel):
         if self.prune or self.entropy:
             self._prune(self.tables_, ngrams.counts, self.prune, self.entropy)
         return self
-
-    def _forget(self) -> None:
-        """Drop what was computed or chosen for counts that are about to be replaced."""
-        for name in ("automaton_", "_ranked", "_own_adjusted"):
-            self.__dict__.pop(name, None)
-        self._tables, self._walked = None, 0
-
-    def _development(self, dev: Corpus) -> Corpus | None:
-        """The development text in our words, or None if there is nothing left to choose on it."""
-        dev = self._take_dev(dev)
-        if self.order != "auto" and self.discounts is not None:
-            warn("order and discounts are given: there is nothing to choose on the development text")
-            self.tuning_items_ = np.empty(0, np.uint64)
-            return None
-        return dev
 
     def summary(self) -> dict[str, Any]:
         discounts = [[round(discount, 6) for discount in row[1:]] for row in self.discounts_.tolist()]
@@ -241,11 +231,8 @@ class NgramModel(NgramSettings, LanguageModel):
 
     def _likelihood(self, ngrams: Ngrams, adjusted: np.ndarray, discounts: np.ndarray, dev: Corpus) -> float:
         """Mean log probability of the events of a development text that have a probability at all."""
-        scores = self._score(trie.automaton(self._estimate(ngrams, adjusted, discounts)), dev)
-        possible = scores[np.isfinite(scores)]
-        if len(possible) == 0:
-            raise SettingError(f"with unigram {self.unigram} nothing in the development text has a probability")
-        return float(possible.mean())
+        automaton = trie.automaton(self._estimate(ngrams, adjusted, discounts))
+        return self._mean_score(automaton, dev, f"with unigram {self.unigram} ")
 
     def _set_counts(self, ngrams: Ngrams, dev: Corpus | None) -> None:
         self.ngrams_ = ngrams
@@ -253,16 +240,12 @@ class NgramModel(NgramSettings, LanguageModel):
         if self.discounts is not None:
             self.discounts_ = self._given_discounts(self.order_)
             return
-        estimated = smoothing.good_turing_discounts(self._count_of_counts(ngrams), modified)
-        self.discounts_ = estimated.values
-        if dev is not None:
-            self._tune_discounts(ngrams, self._adjusted(ngrams), dev)
-        elif estimated.fallback:
-            orders = ", ".join(map(str, estimated.fallback))
-            fallback = "0.5, 1, 1.5" if modified else "0.5"
-            if self.strict:
-                raise SettingError(f"the counts of order {orders} do not give discounts")
-            warn(f"the counts of order {orders} do not give discounts; {fallback} is used there")
+        counts = self._count_of_counts(ngrams)
+        if dev is None:
+            self.discounts_ = estimated_discounts(counts, modified, self.strict)
+            return
+        self.discounts_ = smoothing.good_turing_discounts(counts, modified).values
+        self._tune_discounts(ngrams, self._adjusted(ngrams), dev)
 
     def _tune_discounts(self, ngrams: Ngrams, adjusted: np.ndarray, dev: Corpus) -> None:
         method = FAMILY[self.method]
@@ -500,6 +483,18 @@ def given_discounts(given: Sequence[Any] | float, order: int, modified: bool) ->
     if not (low_enough & positive).all():
         raise SettingError(f"a discount for count k lies above 0 and at most at k (plain: 1); not {given!r}")
     return values
+
+
+def estimated_discounts(counts: np.ndarray, modified: bool, strict: bool) -> np.ndarray:
+    """Good-Turing discounts (order, 4) of counts of counts; where these give none, usual ones, unless ``strict``."""
+    estimated = smoothing.good_turing_discounts(counts, modified)
+    if estimated.fallback:
+        orders = ", ".join(map(str, estimated.fallback))
+        if strict:
+            raise SettingError(f"the counts of order {orders} do not give discounts")
+        fallback = "0.5, 1, 1.5" if modified else "0.5"
+        warn(f"the counts of order {orders} do not give discounts; {fallback} is used there")
+    return estimated.values
 
 
 def interpolated_objective(

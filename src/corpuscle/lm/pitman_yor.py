@@ -246,9 +246,7 @@ class HpyModel(HpySettings, LanguageModel):
     """
 
     PARTIAL = learning.partial(
-        "lm.hpy",
-        state_arrays,
-        sample=lambda extra, number: sample_arrays(bool(extra["infinite"]), number),
+        "lm.hpy", state_arrays, sample=lambda extra, number: sample_arrays(bool(extra["infinite"]), number)
     )
     samples_: list[dict[str, np.ndarray]] = learned()
 
@@ -273,28 +271,23 @@ class HpyModel(HpySettings, LanguageModel):
         """Learn from a text; ``checkpoint`` keeps unfinished work."""
         corpus = self._take(corpus)
         self.stays_here("a Gibbs chain is sequential by nature")
-        self._run(self._sampler(corpus), checkpoint or Checkpoint())
-        for name in ("_ngram_models", "_predictors"):
-            self.__dict__.pop(name, None)
-        return self
-
-    def _sampler(self, corpus: Corpus) -> Sampler:
         base = 1.0 / int(self._predictable.sum())
         if self.infinite:
-            return VariableSampler(self._symbols(corpus), self.order_ - 1, base, self.seed)
-        self.ngrams_ = self._counting(corpus)()
-        return FixedSampler(self.ngrams_, base, self.seed)
-
-    def _run(self, sampler: Sampler, checkpoint: Checkpoint) -> None:
-        """All sweeps, from where the checkpoint stands."""
+            sampler: Sampler = VariableSampler(self._symbols(corpus), self.order_ - 1, base, self.seed)
+        else:
+            self.ngrams_ = self._counting(corpus)()
+            sampler = FixedSampler(self.ngrams_, base, self.seed)
         after = learning.spread(self.sweeps, self.samples)
-        history, self.samples_ = checkpoint.run(
+        history, self.samples_ = (checkpoint or Checkpoint()).run(
             sampler,
             self.sweeps + 1,
             samples=learning.Samples(after, sampler.sample, lambda sample: _check_sample(self, sample)),
             facts={"infinite": self.infinite, "types": len(self.vocab_) - 3},
         )
         self.history_ = history[:, 0]
+        for name in ("_ngram_models", "_predictors"):
+            self.__dict__.pop(name, None)
+        return self
 
     def sample_tables(self) -> list[BackoffTables]:
         """Every sample of a model of fixed order as a back-off model, exactly."""
@@ -329,12 +322,10 @@ class HpyModel(HpySettings, LanguageModel):
         return run | laws | {"log_likelihood": float(self.history_[-1])}
 
     def check_arpa(self) -> None:
-        """Complain before anything is learned if the model will have no ARPA form."""
         if self.infinite or self.samples != 1 or self.boundary == "none":
             raise SettingError("an ARPA file holds one sample of a model of fixed order with boundaries: --samples 1")
 
     def as_ngram(self) -> NgramModel:
-        """The model as a back-off model, where that is exact: of fixed order, with one sample."""
         if self.infinite or len(self.samples_) != 1:
             raise SettingError(
                 "only a model of fixed order with one sample is a back-off model; train it with samples 1"

@@ -30,7 +30,7 @@ from corpuscle.lm.kernels.plre import (
     shares,
     slices_of,
 )
-from corpuscle.lm.ngram import ROWS, NgramModel, check_rows, given_discounts
+from corpuscle.lm.ngram import ROWS, NgramModel, check_rows, estimated_discounts, given_discounts
 from corpuscle.lm.settings import MAX_RANK, PlreSettings
 from corpuscle.settings import learned
 from corpuscle.text.corpus import Corpus
@@ -95,27 +95,17 @@ class PlreModel(PlreSettings, LanguageModel):
         longest = int(np.flatnonzero(np.diff(self.ngrams_.levels))[-1]) + 1
         if longest < self.order_:
             raise SettingError(f"the text has no n-grams of order {self.order_}: its longest sentence has {longest}")
-        self._estimate_discounts()
+        modified = self.discounting == "modified"
+        if self.discounts is not None:
+            self.discounts_ = given_discounts(self.discounts, self.order_, modified)
+        else:
+            counts = smoothing.count_of_counts(self.ngrams_, START, self.boundary == "single")
+            self.discounts_ = estimated_discounts(counts, modified, self.strict)
         fit = _Fit(self)
         if dev is not None:
             fit.choose(self._take_dev(dev))
         self.layers_, self.discounts_, self.powers_ = fit.layers(), fit.discounts, fit.powers
         return self
-
-    def _estimate_discounts(self) -> None:
-        modified = self.discounting == "modified"
-        if self.discounts is not None:
-            self.discounts_ = given_discounts(self.discounts, self.order_, modified)
-            return
-        counts = smoothing.count_of_counts(self.ngrams_, START, self.boundary == "single")
-        estimated = smoothing.good_turing_discounts(counts, modified)
-        self.discounts_ = estimated.values
-        if estimated.fallback:
-            orders = ", ".join(map(str, estimated.fallback))
-            if self.strict:
-                raise SettingError(f"the counts of order {orders} do not give discounts")
-            fallback = "0.5, 1, 1.5" if modified else "0.5"
-            warn(f"the counts of order {orders} do not give discounts; {fallback} is used there")
 
     def _adjusted(self, discounts: np.ndarray) -> np.ndarray:
         keep_start = self.boundary == "single"
@@ -279,11 +269,7 @@ class _Fit:
         """Mean log probability of the events of the development text that have a probability."""
         model, layers = self.model, self.layers()
         tables = model._estimate(model._adjusted(self.discounts), self.discounts, self.powers, layers)
-        scores = model._score(trie.automaton(tables, layers), dev)
-        possible = scores[np.isfinite(scores)]
-        if len(possible) == 0:
-            raise SettingError("nothing in the development text has a probability")
-        return float(possible.mean())
+        return model._mean_score(trie.automaton(tables, layers), dev)
 
 
 def _check(loaded: container.Container) -> None:

@@ -112,23 +112,16 @@ class _Block:
         self.work, self.settings, self.shortlist = work, run.settings, run.shortlist
         self.report, self.room = report, Buffers()
         settings, n = run.settings, len(work.sources)
-        self.networks, self.whole = run.decoder.networks, run.decoder.output
-        self.output = self.whole
+        self.networks = run.decoder.networks
+        self.output = self.whole = run.decoder.output
         lengths = np.array([len(source) for source in work.sources])
         limits = np.minimum(settings.length_factor * lengths + settings.length_extra, 1 << 20).astype(np.int32)
         shape = (n, settings.beam)
-        self.finished = Finished(
-            np.zeros(n, np.int32),
-            np.full(shape, -np.inf),
-            np.full(shape, -np.inf),
-            np.full(shape, -1, np.int32),
-            np.zeros(shape, np.int32),
-            limits,
-        )
-        self.live = _no_rows()
-        self.symbols = np.zeros(0, np.int32)
+        scores, totals, nodes = np.full(shape, -np.inf), np.full(shape, -np.inf), np.full(shape, -1, np.int32)
+        self.finished = Finished(np.zeros(n, np.int32), scores, totals, nodes, np.zeros(shape, np.int32), limits)
+        none = self.symbols = self.held = np.zeros(0, np.int32)  # held: the sentences that are encoded
+        self.live = Live(none, np.zeros(0), none, none)
         self.nodes, self.used = Nodes(np.empty(4096, np.int32), np.empty(4096, np.int32)), 0
-        self.held = np.zeros(0, np.int32)  # the sentences that are encoded
         self.slots = np.zeros(n, np.int32)  # where each of them is among those
         self.encoded: list[Encoded] = []
         self.states: list[State] = []
@@ -270,18 +263,10 @@ class _Block:
         follow(self.nodes, lasts, starts, symbols)
         if not self.report.softmax:
             scores = logs = np.full(len(lasts), np.nan)
-        every = [
-            Hypothesis(symbols[a:b], score, log)
-            for a, b, score, log in zip(
-                starts[:-1].tolist(), starts[1:].tolist(), scores.tolist(), logs.tolist(), strict=True
-            )
-        ]
+        spans = [symbols[a:b] for a, b in pairwise(starts.tolist())]
+        every = list(map(Hypothesis, spans, scores.tolist(), logs.tolist()))
         ends = np.cumsum(there.sum(axis=1)).tolist()
         return [every[a:b] for a, b in zip([0, *ends], ends, strict=False)]
-
-
-def _no_rows() -> Live:
-    return Live(np.zeros(0, np.int32), np.zeros(0), np.zeros(0, np.int32), np.zeros(0, np.int32))
 
 
 def _cuts(lengths: Sequence[int], settings: DecodingSettings) -> list[int]:
