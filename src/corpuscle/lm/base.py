@@ -326,7 +326,6 @@ class LanguageModel(Model, ABC):
         return int(trie.state_of(self.automaton_, ids))
 
     def _score(self, automaton: Automaton, corpus: Corpus) -> np.ndarray:
-        """Log probability of every event."""
         if self.boundary == "none":
             return trie.score_stream(automaton, corpus.tokens)
         initial = self._initial(automaton)

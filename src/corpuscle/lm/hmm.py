@@ -326,10 +326,9 @@ class HmmModel(HmmSettings, LanguageModel):
 
     def _events(self, corpus: Corpus) -> Events:
         symbols, predicted = self._predicted(corpus)
-        share, starts = self._share, corpus.sentence_starts + np.arange(len(corpus) + 1)
         words = add_boundaries(corpus.tokens, corpus.sentence_starts, 0, START, END)
-        mixed = (1 - share) * predicted + share * self.unigram_[symbols]
-        return Events(np.log(mixed) + self.within_[words], words == UNKNOWN, starts)
+        mixed = (1 - self._share) * predicted + self._share * self.unigram_[symbols]
+        return self._scored(corpus, np.log(mixed) + self.within_[words])
 
     def _distribution(self, context: list[str]) -> np.ndarray:
         words, operators = context, self.operators_

@@ -28,6 +28,7 @@ import numpy as np
 from corpuscle import model as container
 from corpuscle.catalogue import TASKS, find
 from corpuscle.compiled import frozen
+from corpuscle.engine.ngrams.counting import add_boundaries
 from corpuscle.errors import SettingError
 from corpuscle.lm.base import Events, LanguageModel, documents_of, events_of
 from corpuscle.lm.classes import ClassModel
@@ -41,7 +42,7 @@ from corpuscle.settings import learned
 from corpuscle.text.corpus import Corpus
 from corpuscle.text.overlap import item_hashes
 from corpuscle.text.settings import ReadingSettings, TextSettings
-from corpuscle.text.vocab import END, FIRST, UNKNOWN, Vocab
+from corpuscle.text.vocab import END, FIRST, START, UNKNOWN, Vocab
 
 _MAX_MODELS = 100
 
@@ -122,30 +123,22 @@ class Mixture(LanguageModel):
 
     def component_logs(self, corpus: Corpus) -> np.ndarray:
         """log P of every event of a text under each model, float64 (n_models, n_events)."""
-        return self._component_logs(corpus.recode(self.vocab_))[0]
-
-    def _component_logs(self, corpus: Corpus) -> tuple[np.ndarray, Events]:
-        """log P_i of every event, float64 (n_models, n_events); and the events of the mixture without probabilities."""
-        logs, events = [], None
+        logs, corpus = [], corpus.recode(self.vocab_)
         for model, ids, foreign, share in zip(self.models, self._ids, self._foreign, self._share, strict=True):
             events = model.events(corpus.map_tokens(ids, model.vocab_))
             lacking = foreign[corpus.tokens]
             if self.boundary != "none":
                 lacking = events_of(corpus, lacking)
             logs.append(events.log_probability + np.where(lacking, np.log(share), 0.0))
-        assert events is not None
-        unknown = corpus.tokens == UNKNOWN
-        if self.boundary != "none":
-            unknown = events_of(corpus, unknown)
-        return np.array(logs), events._replace(unknown=unknown)
+        return np.array(logs)
 
     def _events(self, corpus: Corpus) -> Events:
-        logs, events = self._component_logs(corpus)
+        logs = self.component_logs(corpus)
         # Added up model by model: a product of matrices rounds an event by what stands beside it.
         shares = (weight * np.exp(of_model) for weight, of_model in zip(self.weights_, logs, strict=True))
         probability = sum(shares, 0.0)
         with np.errstate(divide="ignore"):
-            return events._replace(log_probability=np.log(probability))
+            return self._scored(corpus, np.log(probability))
 
     def _distribution(self, context: list[str]) -> np.ndarray:
         total = np.zeros(len(self.vocab_))
@@ -225,16 +218,14 @@ class CacheModel(CacheSettings, LanguageModel):
         return 0.5 ** (1.0 / self.half_life)
 
     def _events(self, corpus: Corpus) -> Events:
-        symbols, unknown, starts = corpus.tokens, np.asarray(corpus.tokens == UNKNOWN), corpus.sentence_starts
+        symbols, starts = corpus.tokens, corpus.sentence_starts
         if self.boundary != "none":
+            symbols = add_boundaries(symbols, starts, 0, START, END)
             starts = starts + np.arange(len(corpus) + 1)
-            symbols = np.full(starts[-1], END, np.int32)
-            symbols[events_of(corpus, np.ones(len(corpus.tokens), bool))] = corpus.tokens
-            unknown = events_of(corpus, unknown)
         out, documents = np.empty(len(symbols)), frozen(starts[documents_of(corpus)], np.int64)
         symbols, base = frozen(symbols, np.int32), frozen(self.base_, np.float64)
         score_documents(symbols, documents, self._decay, self.strength, base, out)
-        return Events(out, unknown, starts)
+        return self._scored(corpus, out)
 
     def _distribution(self, context: list[str]) -> np.ndarray:
         ids = self.vocab_.encode(context[1:] if self._begins(context) else context)
@@ -369,6 +360,5 @@ def _likelihood(probabilities: np.ndarray, which: list[int]) -> float:
 
 
 def _bytes(part: container.Part) -> int:
-    """The size of a model."""
     own = sum(array.nbytes for array in part.arrays.values())
     return own + sum(map(_bytes, part.components.values()))

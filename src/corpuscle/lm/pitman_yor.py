@@ -36,7 +36,7 @@ from corpuscle.model import Array, prefixed, stripped
 from corpuscle.random import Random
 from corpuscle.settings import learned
 from corpuscle.text.corpus import Corpus
-from corpuscle.text.vocab import START, UNKNOWN, Vocab
+from corpuscle.text.vocab import START, Vocab
 
 STOP_PRIOR = (4.0, 1.0)
 """How words of infinite order stop before anything is known: four in five at every node."""
@@ -102,7 +102,6 @@ class _Chain:
     n_steps: int
 
     def steps(self, sweep: int) -> int:
-        """The same in every sweep."""
         return self.n_steps
 
     def finish(self, sweep: int) -> float:
@@ -304,7 +303,6 @@ class HpyModel(HpySettings, LanguageModel):
 
     @cached_property
     def _ngram_models(self) -> list[NgramModel]:
-        """The models of ``sample_tables``."""
         return [NgramModel.imitating(self, tables) for tables in self.sample_tables()]
 
     @cached_property
@@ -345,11 +343,7 @@ class HpyModel(HpySettings, LanguageModel):
             contexts.score(predictor, symbols, available, START, base, total, self.threads)
         predicted = symbols != START
         with np.errstate(divide="ignore"):
-            log_probability = np.log(total[predicted] / len(self._predictors))
-        starts = corpus.sentence_starts
-        if self.boundary != "none":
-            starts = starts + np.arange(len(corpus) + 1)
-        return Events(log_probability, symbols[predicted] == UNKNOWN, starts)
+            return self._scored(corpus, np.log(total[predicted] / len(self._predictors)))
 
     def _distribution(self, context: list[str]) -> np.ndarray:
         if not self.infinite:

@@ -71,13 +71,11 @@ class Report:
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
-        """Time a stage."""
         begin = time.thread_time()
         yield
         self.seconds[name] = self.seconds.get(name, 0.0) + time.thread_time() - begin
 
     def add(self, other: Report) -> None:
-        """Count another run in."""
         for name in ("sentences", "symbols", "batches", "steps", "rows", "live"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
         for name, seconds in other.seconds.items():
@@ -85,7 +83,6 @@ class Report:
         self.curve += other.curve
 
     def to_json(self) -> dict[str, Any]:
-        """The report as JSON has it."""
         names = ("sentences", "symbols", "batches", "steps", "rows", "live", "softmax", "precision", "peak_memory")
         return {name: getattr(self, name) for name in names} | {"seconds": dict(self.seconds)}
 
@@ -229,7 +226,6 @@ class _Block:
     # ---- the whole
 
     def run(self) -> None:
-        """Write all sentences."""
         settings, n = self.settings, len(self.work.sources)
         cuts = _cuts([len(source) + 1 for source in self.work.sources], settings)
         joins = settings.refill and settings.batching != "naive"
@@ -250,7 +246,6 @@ class _Block:
             self.drop()
 
     def results(self) -> list[list[Hypothesis]]:
-        """The best hypotheses of each sentence."""
         done, wanted = self.finished, min(self.settings.nbest, self.settings.beam)
         order = np.argsort(-done.scores, axis=1, kind="stable")[:, :wanted]
         there = np.arange(order.shape[1]) < done.counts[:, None]
@@ -283,7 +278,6 @@ def _cuts(lengths: Sequence[int], settings: DecodingSettings) -> list[int]:
 
 
 def _write(work: _Work, run: _Run) -> tuple[list[list[Hypothesis]], Report]:
-    """Write the sentences of a chunk."""
     report = Report(softmax=run.decoder.needs_softmax(run.settings))
     block = _Block(work, run, report)
     block.run()
@@ -321,7 +315,6 @@ class Decoder:
         self.report_ = Report()
 
     def __repr__(self) -> str:
-        """How many models in which precision."""
         return f"<Decoder of {len(self.weights)} models, {self.precision}>"
 
     def needs_softmax(self, settings: DecodingSettings) -> bool:

@@ -47,7 +47,6 @@ class Batch(NamedTuple):
 
     @classmethod
     def of(cls, sources: Sequence[np.ndarray]) -> Batch:
-        """Some sentences together."""
         return cls(
             np.concatenate([*sources, np.zeros(0)]).astype(np.int32), np.cumsum([0, *map(len, sources)], dtype=np.int64)
         )
@@ -68,7 +67,6 @@ class Encoded(NamedTuple):
     first: State
 
     def only(self, sentences: np.ndarray) -> Encoded:
-        """Some of them."""
         lengths = np.diff(self.starts)[sentences]
         starts = np.concatenate([[0], np.cumsum(lengths)])
         places = np.arange(starts[-1]) + np.repeat(self.starts[sentences] - starts[:-1], lengths)
@@ -230,7 +228,6 @@ class Recurrent:
     # ---- the encoder
 
     def encode(self, batch: Batch, room: Buffers, limits: np.ndarray) -> Encoded:
-        """Read sentences."""
         starts, lengths = batch.starts, np.diff(batch.starts)
         order = np.argsort(-lengths, kind="stable")
         there = np.searchsorted(-lengths[order], -np.arange(lengths.max(initial=0)), side="left")
@@ -440,7 +437,6 @@ class Transformer:
         return queries, pairs
 
     def encode(self, batch: Batch, room: Buffers, limits: np.ndarray) -> Encoded:
-        """Read sentences."""
         starts, lengths = batch.starts, np.diff(batch.starts)
         sentence = np.repeat(np.arange(len(lengths), dtype=np.int32), lengths)
         time = np.arange(starts[-1]) - np.repeat(starts[:-1], lengths)

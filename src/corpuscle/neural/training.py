@@ -158,7 +158,6 @@ class Task(NamedTuple):
 
     @property
     def shapes(self) -> dict[str, tuple[int, ...]]:
-        """Names and shapes of all weights."""
         return shapes(self.architecture, *map(len, self.vocabs))
 
 
@@ -283,7 +282,6 @@ def _validated(progress: Progress, task: Task) -> Progress:
 
 
 def _dropping(plan: Plan, seed: int, update: int) -> Dropping:
-    """The masks of one update."""
     random = Random(seed, "neural/dropout", update)
 
     def drop(*shape: int, symbols: bool = False) -> Any:
@@ -422,7 +420,6 @@ class Members(Learner):
         return -(-self.tasks[0].plan.interval // UPDATES)
 
     def step(self, sweep: int, number: int) -> None:
-        """Some updates of every member."""
         self.members = list(self.pool.map(_advanced, self.members, self.tasks))
 
     def finish(self, sweep: int) -> np.ndarray:
@@ -444,7 +441,6 @@ class Members(Learner):
         return [named(member.progress.best, self.tasks[member.task]) for member in self.members]
 
     def state(self) -> dict[str, np.ndarray]:
-        """All that the next update needs."""
         return numbered(
             "member",
             [

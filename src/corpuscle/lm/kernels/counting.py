@@ -247,7 +247,6 @@ class _Merged:
 
     @property
     def rows(self) -> int:
-        """How many there are."""
         return self.files[0].size
 
     def append(self, merged: np.ndarray) -> None:

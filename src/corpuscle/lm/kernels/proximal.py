@@ -370,12 +370,10 @@ class _Accelerated:
         self._gradient, self._at = np.empty_like(weights), np.empty_like(weights)
 
     def state(self) -> dict[str, np.ndarray]:
-        """All that it needs to go on."""
         numbers = np.array([getattr(self, name) for name in self.NUMBERS], np.float64)
         return {"weights": self.weights, "point": self.point, "numbers": numbers}
 
     def restore(self, arrays: Mapping[str, np.ndarray]) -> None:
-        """Stand where a kept state stands."""
         self.weights, self.point = np.array(arrays["weights"]), np.array(arrays["point"])
         for name, number in zip(self.NUMBERS, arrays["numbers"].tolist(), strict=True):
             setattr(self, name, number)
