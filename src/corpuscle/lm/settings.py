@@ -87,10 +87,8 @@ class NgramSettings(WordSettings, UnitSettings, TokenSettings, TextSettings, See
     strict: bool = STRICT
     prune: tuple[int, ...] = setting(
         "Leave out n-grams of order m that occur at most N times; the last number serves all higher orders.",
-        default=(),
-        low=0,
-        high=2**31 - 1,
-    )
+        default=(), low=0, high=2**31 - 1,
+    )  # fmt: skip
     entropy: float = setting("Leave out n-grams that change perplexity by less than this share.", default=0.0, low=0.0)
     memory: int | None = setting(
         "Count within this much memory (such as 512M or 2G), beside it on disk.",
@@ -111,10 +109,8 @@ class HpySettings(WordSettings, UnitSettings, TokenSettings, TextSettings, Seede
     sweeps: int = setting("Gibbs sweeps over the text.", default=100, low=1, high=10**9)
     samples: int = setting(
         "How many states of the sampler to average, spread over the second half of the run.",
-        default=5,
-        low=1,
-        high=1000,
-    )
+        default=5, low=1, high=1000,
+    )  # fmt: skip
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -232,14 +232,9 @@ class Networks(NetworkSettings, Seeded, Model):
         return check_precision(one, other, sources, tolerance, workers_=self.workers, **given)
 
     def _best(
-        self,
-        sources: Sequence[np.ndarray],
-        n_best: int,
-        beam: int,
-        precision: str | None = None,
-        shortlist: Shortlist | None = None,
-        scores: bool = True,
-    ) -> list[list[Hypothesis]]:
+        self, sources: Sequence[np.ndarray], n_best: int, beam: int, precision: str | None = None,
+        shortlist: Shortlist | None = None, scores: bool = True,
+    ) -> list[list[Hypothesis]]:  # fmt: skip
         """The best targets of each source, ranked by the models of both directions; none for an empty source. Without
         ``scores`` there are no probabilities where a beam of 1 needs none."""
         if n_best < 1:

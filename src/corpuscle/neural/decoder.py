@@ -294,13 +294,9 @@ class Decoder:
     """
 
     def __init__(
-        self,
-        weights: Weights | Sequence[Weights],
-        *,
-        precision: str = "fp32",
-        forbidden: Sequence[int] = (UNKNOWN, START),
-        arithmetic: bool = False,
-    ):
+        self, weights: Weights | Sequence[Weights], *, precision: str = "fp32",
+        forbidden: Sequence[int] = (UNKNOWN, START), arithmetic: bool = False,
+    ):  # fmt: skip
         self.weights = (weights,) if isinstance(weights, Weights) else tuple(weights)
         if precision not in MATRICES:
             raise SettingError(f"precision is one of {', '.join(MATRICES)}; not {precision!r}")
@@ -322,15 +318,9 @@ class Decoder:
         return settings.scores or settings.beam > 1 or len(self.networks) > 1
 
     def decode(
-        self,
-        sources: Sequence[np.ndarray],
-        settings: DecodingSettings | None = None,
-        *,
-        shortlist: Shortlist | None = None,
-        workers_: int | None = None,
-        cluster: Any = None,
-        **given: Any,
-    ) -> list[list[Hypothesis]]:
+        self, sources: Sequence[np.ndarray], settings: DecodingSettings | None = None, *,
+        shortlist: Shortlist | None = None, workers_: int | None = None, cluster: Any = None, **given: Any,
+    ) -> list[list[Hypothesis]]:  # fmt: skip
         """The best targets of every source, best first; none for an empty source. What the run has done is in
         ``report_``.
 
@@ -363,12 +353,9 @@ class Decoder:
         return results
 
     def score(
-        self,
-        sources: Sequence[np.ndarray],
-        targets: Sequence[np.ndarray],
-        workers_: int | None = None,
+        self, sources: Sequence[np.ndarray], targets: Sequence[np.ndarray], workers_: int | None = None,
         cluster: Any = None,
-    ) -> np.ndarray:
+    ) -> np.ndarray:  # fmt: skip
         """The natural logs of the probabilities of given targets (END follows each), float64 (n,). Forbidden symbols
         count as well as others here, so that every target has a probability."""
         lengths = np.array([len(target) for target in targets], np.int64)

@@ -174,13 +174,9 @@ class _Cell:
         gru(X, places, products, self.gh, h)
 
     def next_long(
-        self,
-        inputs: tuple[np.ndarray, np.ndarray],
-        mixers: np.ndarray,
-        h: np.ndarray,
-        memory: np.ndarray,
+        self, inputs: tuple[np.ndarray, np.ndarray], mixers: np.ndarray, h: np.ndarray, memory: np.ndarray,
         room: Buffers,
-    ) -> None:
+    ) -> None:  # fmt: skip
         """Change states h and memory to those of a multiplicative LSTM; ``mixers`` (rows, d): x Wm."""
         assert self.Um is not None
         mixed = self.Um(h, room("mixed", *h.shape))

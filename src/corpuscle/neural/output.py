@@ -153,15 +153,9 @@ class Shortlist:
 
     @classmethod
     def of_links(
-        cls,
-        sources: np.ndarray,
-        targets: np.ndarray,
-        weights: np.ndarray,
-        counts: np.ndarray,
-        size: int,
-        frequent: int = 100,
-        best: int = 100,
-    ) -> Shortlist:
+        cls, sources: np.ndarray, targets: np.ndarray, weights: np.ndarray, counts: np.ndarray, size: int,
+        frequent: int = 100, best: int = 100,
+    ) -> Shortlist:  # fmt: skip
         """From linked symbols, (n,) each, whose weights add up, and counts (target_size,) of targets; ``size``: how
         many source symbols there are."""
         keys, places = np.unique(sources.astype(np.int64) * len(counts) + targets, return_inverse=True)

@@ -467,14 +467,9 @@ class Members(Learner):
 
 
 def train(
-    tasks: Sequence[Task],
-    kinds: Sequence[int],
-    seeds: Sequence[int],
-    checkpoint: Checkpoint,
-    count: str = "members",
-    workers: int | None = None,
-    cluster: Any = None,
-) -> tuple[list[dict[str, np.ndarray]], np.ndarray]:
+    tasks: Sequence[Task], kinds: Sequence[int], seeds: Sequence[int], checkpoint: Checkpoint, count: str = "members",
+    workers: int | None = None, cluster: Any = None,
+) -> tuple[list[dict[str, np.ndarray]], np.ndarray]:  # fmt: skip
     """Train members to the end: their arrays, and the history, float64 (validations, 2). ``count``: see
     ``member_arrays``."""
     with processes(None if cluster is not None else min(workers or default_workers(), len(kinds)), cluster) as pool:

@@ -113,18 +113,9 @@ def _score(model, tokens, starts, start, left, end, probability, weights):
 
 
 def score_few(
-    ngrams: Ngrams,
-    adjusted: np.ndarray,
-    discounts: np.ndarray,
-    tokens: np.ndarray,
-    starts: np.ndarray,
-    *,
-    predictable: np.ndarray,
-    uniform: bool,
-    start: int,
-    left: int,
-    end: int,
-) -> np.ndarray:
+    ngrams: Ngrams, adjusted: np.ndarray, discounts: np.ndarray, tokens: np.ndarray, starts: np.ndarray, *,
+    predictable: np.ndarray, uniform: bool, start: int, left: int, end: int,
+) -> np.ndarray:  # fmt: skip
     """Log probability of every token, and of ``end`` after every sentence unless that is negative: float64 (n_events,),
     in an interpolated model of these adjusted counts and discounts.
 
