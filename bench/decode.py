@@ -31,8 +31,8 @@ WAYS = {
 CLASSES, BEAMS = (1_000, 10_000, 30_000, 100_000), (1, 3, 9)
 SENTENCES, HIDDEN = 32, 512
 ENGINE = ("corpuscle/neural/kernels/*.py",)
-NETWORKS = (*ENGINE, *(f"corpuscle/neural/{name}.py" for name in ("forward", "output", "recurrent")))
-SOURCES = (*NETWORKS, "corpuscle/neural/transformer.py", "corpuscle/neural/decoder.py")
+NETWORKS = (*ENGINE, *(f"corpuscle/neural/{name}.py" for name in ("forward", "output")))
+SOURCES = (*NETWORKS, "corpuscle/neural/decoder.py")
 """What the figures depend on."""
 
 
@@ -248,7 +248,7 @@ def output(timer, data: str) -> dict[str, float]:
     import numpy as np
     import torch
 
-    from corpuscle.neural.kernels.softmax import absorb, nothing, peaks, ranked
+    from corpuscle.neural.kernels.search import absorb, nothing, peaks, ranked
 
     torch.set_num_threads(1)
     rng, figures = np.random.default_rng(1), {}
@@ -323,7 +323,7 @@ def split_softmax(decoder: Any) -> None:
     """Let a decoder compute scores, bias, softmax and search one after the other."""
     import numpy as np
 
-    from corpuscle.neural.kernels.softmax import Ranked
+    from corpuscle.neural.kernels.search import Ranked
     from corpuscle.neural.output import Output
 
     class Apart(Output):

@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from torch.nn.functional import layer_norm
 
-from corpuscle.neural.weights import Weights
+from corpuscle.neural.reference import Weights
 from corpuscle.text.vocab import END, START, UNKNOWN
 
 __all__ = ["TorchModel", "search"]

@@ -37,11 +37,8 @@ MODELS = {
 }
 SOURCES = tuple(
     f"corpuscle/{name}.py"
-    for name in (
-        "lm/kernels/proximal", "lm/kernels/accelerated", "lm/kernels/suffixes", "lm/kernels/loglinear",
-        "lm/loglinear_fitting",
-    )
-)  # fmt: skip
+    for name in ("lm/kernels/proximal", "lm/kernels/loglinear", "lm/loglinear_fitting")
+)
 FILES = CELLS / "files"
 
 
@@ -195,7 +192,7 @@ def _tree(corpus: Any, order: int):
     import numpy as np
 
     from corpuscle.lm import LogLinearModel
-    from corpuscle.lm.kernels.suffixes import suffix_trie
+    from corpuscle.lm.kernels.loglinear import suffix_trie
 
     model = LogLinearModel(order=order)
     corpus = model._take(corpus)
@@ -220,8 +217,9 @@ def proximal_steps(timer) -> dict[str, float]:
     point is what counts suggest, so that contexts that occur together have the same weights."""
     import numpy as np
 
-    from corpuscle.lm.kernels.proximal import forest_of, tree_linf, tree_linf_by_pivot
-    from corpuscle.lm.kernels.suffixes import collapsed
+    from corpuscle.lm.kernels.loglinear import collapsed
+    from corpuscle.lm.kernels.proximal import forest_of, tree_linf
+    from tests.lm.pivot import tree_linf_by_pivot
 
     train = _texts(0)[0]
     found: dict[str, float] = {}
@@ -248,7 +246,8 @@ def beside_spams(timer, peer: str) -> dict[str, float]:
 
     import numpy as np
 
-    from corpuscle.lm.kernels.proximal import _preorder, forest_of, tree_l2, tree_linf
+    from corpuscle.lm.kernels.proximal import forest_of, tree_l2, tree_linf
+    from tests.lm.pivot import preorder
 
     train, found = _texts(0)[0], {}
     with timer:
@@ -256,7 +255,7 @@ def beside_spams(timer, peer: str) -> dict[str, float]:
             trie = _tree(train, order)[0]
             n = trie.n_entries
             sizes, places, back = np.zeros(n, np.int64), np.empty(n, np.int64), np.empty(n, np.int64)
-            _preorder(trie.entry_parents, sizes, places)
+            preorder(trie.entry_parents, sizes, places)
             back[places] = np.arange(n)
             above = trie.entry_parents[places]
             parents = np.where(above < 0, -1, back[above])
@@ -281,8 +280,8 @@ def one_pass(timer, text: str, tokens: int) -> dict[str, float]:
 
     import numpy as np
 
-    from corpuscle.lm.kernels.accelerated import Fista
-    from corpuscle.lm.kernels.suffixes import collapsed
+    from corpuscle.lm.kernels.loglinear import collapsed
+    from corpuscle.lm.kernels.proximal import Fista
     from corpuscle.lm.loglinear_fitting import Objective, Shape
     from corpuscle.text import read_text
 

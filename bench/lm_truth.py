@@ -6,7 +6,7 @@ import itertools
 
 import numpy as np
 
-from corpuscle.lm.spectral import Parameters
+from corpuscle.lm.kernels.spectral import Parameters
 from corpuscle.text import Corpus
 
 

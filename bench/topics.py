@@ -20,7 +20,7 @@ SOURCES = (
     "corpuscle/random.py",
     "corpuscle/topics/**/*.py",
     "corpuscle/engine/restaurants/*.py",
-    *(f"corpuscle/lm/{name}.py" for name in ("pitman_yor", "sampling")),
+    "corpuscle/lm/pitman_yor.py",
 )
 """What the figures depend on."""
 

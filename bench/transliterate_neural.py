@@ -43,7 +43,7 @@ CURVE = (500, 1000, 2000, 5000)
 SOURCES = ("corpuscle/neural/*.py", "corpuscle/neural/kernels/*.py", "corpuscle/transliterate/*.py")
 LOOP = tuple(
     f"corpuscle/{name}.py"
-    for name in ("neural/kernels/gradients", "neural/network", "neural/fused", "neural/training", "neural/examples")
+    for name in ("neural/kernels/gradients", "neural/network", "neural/fused", "neural/training")
 )
 HELD_OUT, STEP = 500, 1000
 UPDATES = 20

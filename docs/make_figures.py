@@ -17,7 +17,7 @@ import numpy as np
 from corpuscle.engine.linalg.sparse import Rows
 from corpuscle.figures import Series, draw_mentions, line_plot
 from corpuscle.figures.svg import Sheet, text_width
-from corpuscle.lm.kernels.kl_factorisation import factorise
+from corpuscle.lm.kernels.plre import factorise
 from corpuscle.lm.kernels.proximal import forest_of, l1, tree_l2, tree_linf
 from corpuscle.measure import normalisation_scores
 from corpuscle.normalise import Normaliser

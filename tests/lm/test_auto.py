@@ -8,7 +8,7 @@ import pytest
 import corpuscle
 from corpuscle.cli.main import main
 from corpuscle.errors import SettingError
-from corpuscle.lm import AutoModel, Mixture, NgramModel, auto
+from corpuscle.lm import AutoModel, HpyModel, Mixture, NgramModel, PlreModel, mixture
 from corpuscle.lm.mixture import em_weights
 from corpuscle.text import Corpus
 from tests.lm.test_ngram import zipf_corpus
@@ -18,8 +18,8 @@ pytestmark = pytest.mark.filterwarnings("ignore::corpuscle.errors.CorpuscleWarni
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch):
-    monkeypatch.setattr(auto, "SWEEPS", 6)
-    monkeypatch.setattr(auto, "CLASSES", 5)
+    monkeypatch.setattr(mixture, "SWEEPS", 6)
+    monkeypatch.setattr(mixture, "CLASSES", 5)
 
 
 def test_it_is_at_least_as_good_as_its_parts_and_its_weights_sum_to_one(tmp_path):
@@ -32,7 +32,7 @@ def test_it_is_at_least_as_good_as_its_parts_and_its_weights_sum_to_one(tmp_path
     assert all((part["weight"] > 0) == (part["contribution"] > 0) for part in model.parts_.values())
     model.save(tmp_path / "m")
     loaded = corpuscle.load(tmp_path / "m")
-    assert isinstance(loaded, Mixture | NgramModel | auto.PlreModel | auto.HpyModel)
+    assert isinstance(loaded, Mixture | NgramModel | PlreModel | HpyModel)
     np.testing.assert_array_equal(loaded.events(dev).log_probability, model.events(dev).log_probability)
 
 

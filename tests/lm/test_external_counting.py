@@ -13,7 +13,7 @@ from corpuscle import samples
 from corpuscle.cli.main import main
 from corpuscle.errors import SettingError
 from corpuscle.lm import NgramModel, ngram
-from corpuscle.lm.kernels import external_counting
+from corpuscle.lm.kernels import counting
 from corpuscle.text import Corpus
 
 resource = pytest.importorskip("resource")
@@ -35,15 +35,15 @@ def counted(monkeypatch):
     monkeypatch.setattr(ngram, "resident", lambda: 0)
     monkeypatch.setattr(ngram, "MARGIN", 0)
     monkeypatch.setattr(ngram, "LEAST_SYMBOLS", 100)
-    monkeypatch.setattr(external_counting, "_ROWS", 256)
+    monkeypatch.setattr(counting, "_ROWS", 256)
     chunks = []
 
-    class Noted(external_counting.Spilled):
+    class Noted(counting.Spilled):
         def __init__(self, *arguments):
             chunks.append(arguments)
             super().__init__(*arguments)
 
-    monkeypatch.setattr(external_counting, "Spilled", Noted)
+    monkeypatch.setattr(counting, "Spilled", Noted)
     return chunks
 
 
@@ -119,7 +119,7 @@ def test_the_limit_is_not_saved(text):
 
 
 def test_an_interrupt_leaves_nothing_and_temporary_files_have_no_name(text, tmp_path, counted, monkeypatch):
-    seen, merge = [], external_counting._merge
+    seen, merge = [], counting._merge
 
     def interrupted(*arguments):
         seen.append(os.listdir(tmp_path))
@@ -127,7 +127,7 @@ def test_an_interrupt_leaves_nothing_and_temporary_files_have_no_name(text, tmp_
             signal.raise_signal(signal.SIGINT)
         return merge(*arguments)
 
-    monkeypatch.setattr(external_counting, "_merge", interrupted)
+    monkeypatch.setattr(counting, "_merge", interrupted)
     assert main(["lm", "train", str(text), "-o", str(tmp_path / "m"), "--memory", LIMIT]) == 130
     assert seen == [[]] * 3 and os.listdir(tmp_path) == []
 

@@ -6,8 +6,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from corpuscle.engine.linalg.sparse import Rows
-from corpuscle.lm.kernels import kl_factorisation as module
-from corpuscle.lm.kernels.kl_factorisation import Blocks, divergence, factorise, factorise_blocks
+from corpuscle.lm.kernels import plre as module
+from corpuscle.lm.kernels.plre import Blocks, Factors, factorise, factorise_blocks
+
+
+def divergence(matrix: Rows, factors: Factors) -> float:
+    """gKL(A || X) for factors of one block; entries that are 0 take no part in the logarithm."""
+    rows = matrix.row_numbers()
+    left = factors.left.astype(np.float64) * factors.row_scales[:, None]
+    right = factors.right.astype(np.float64) * factors.column_scales[:, None]
+    here, there = left[rows[matrix.values > 0]], right[matrix.columns[matrix.values > 0]]
+    values = matrix.values[matrix.values > 0]
+    inside = (values * np.log(values / np.einsum("ek,ek->e", here, there))).sum()
+    return float(inside - matrix.values.sum() + left.sum(0) @ right.sum(0))
 
 
 def sparse(rows=30, columns=40, seed=1):

@@ -11,8 +11,8 @@ from corpuscle.cli.main import main
 from corpuscle.engine.ngrams.counting import add_boundaries, count_ngrams
 from corpuscle.errors import InputError, Interrupted, SettingError
 from corpuscle.lm import LogLinearModel, NgramModel, loglinear_fitting, read_arpa, write_arpa
-from corpuscle.lm.kernels.accelerated import Fista, Stochastic
-from corpuscle.lm.kernels.suffixes import collapsed, levels_of, longest_matches, suffix_trie, with_all_words
+from corpuscle.lm.kernels.loglinear import collapsed, levels_of, longest_matches, suffix_trie, with_all_words
+from corpuscle.lm.kernels.proximal import Fista, Stochastic
 from corpuscle.lm.loglinear_fitting import Batches, Objective, Rules, Search, Shape, may_collapse
 from corpuscle.samples import generate
 from corpuscle.text import Corpus

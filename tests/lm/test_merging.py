@@ -9,9 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from corpuscle.engine.ngrams.counting import count_ngrams
-from corpuscle.lm.kernels import external_counting
-from corpuscle.lm.kernels.external_counting import count_spilled, overlapping
-from corpuscle.lm.kernels.merging import merge_ngrams
+from corpuscle.lm.kernels import counting
+from corpuscle.lm.kernels.counting import count_spilled, merge_ngrams, overlapping
 from tests.engine.test_ngrams import END, sentences_of_ids, stream_of
 
 
@@ -29,7 +28,7 @@ def test_merging_any_number_of_chunks_from_disk_is_counting_the_whole(rows, sent
     bounds = [0, *sorted(cuts), len(sentences)]
     chunks = [(stream_of(sentences[a:b]), 1) for a, b in pairwise(bounds)]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(external_counting, "_ROWS", rows)  # so few that runs and rows go back and forth
+        patch.setattr(counting, "_ROWS", rows)  # so few that runs and rows go back and forth
         merged = count_spilled(chunks, partial(count_ngrams, n_types=8, order=order, end=END))
     for a, b in zip(merged, count_ngrams(stream_of(sentences), 8, order, end=END), strict=True):
         np.testing.assert_array_equal(a, b)

@@ -232,7 +232,7 @@ def test_tuned_discounts_make_the_development_text_likelier(method):
 
 def test_the_gradient_of_the_tuning_objective_is_the_finite_difference():
     from corpuscle.engine.ngrams.counting import count_ngrams
-    from corpuscle.lm.tuning import interpolated_objective
+    from corpuscle.lm.ngram import interpolated_objective
 
     corpus, dev = zipf_corpus(sentences=50, types=9), zipf_corpus(seed=8, sentences=30, types=9)
     model = NgramModel(method="mkn", order=3, min_count=1).fit(corpus)

@@ -14,7 +14,7 @@ from corpuscle.errors import InputError, Interrupted, SettingError
 from corpuscle.learning import Checkpoint
 from corpuscle.learning import sweep as one_sweep
 from corpuscle.lm import HpyModel, Mixture, NgramModel, base, read_arpa, write_arpa
-from corpuscle.lm.sampling import FixedSampler, VariableSampler
+from corpuscle.lm.pitman_yor import FixedSampler, VariableSampler
 from corpuscle.text import Corpus
 from corpuscle.text.vocab import END, START
 from corpuscle.topics.kernels.seating import SEPARATE
@@ -212,8 +212,8 @@ class StopAt(Checkpoint):
 @pytest.mark.parametrize("order", [3, "infinite"])
 @pytest.mark.parametrize("stop_at", [1, 6, 33, 40])
 def test_an_interrupted_run_resumes_to_the_identical_bytes(tmp_path, monkeypatch, order, stop_at):
-    monkeypatch.setattr("corpuscle.lm.sampling._STEP", 200)
-    monkeypatch.setattr("corpuscle.lm.sampling._VARIABLE_STEP", 200)
+    monkeypatch.setattr("corpuscle.lm.pitman_yor._STEP", 200)
+    monkeypatch.setattr("corpuscle.lm.pitman_yor._VARIABLE_STEP", 200)
     monkeypatch.setattr(base, "Checkpoint", StopAt)
     corpus, path = text(3), tmp_path / "m"
     settings = {"sweeps": 12, "samples": 3, "min_count": 1}

@@ -12,7 +12,7 @@ from corpuscle.cli.main import main
 from corpuscle.engine.ngrams.trie import CONTEXT, WORD, layer_share, step
 from corpuscle.errors import InputError, SettingError
 from corpuscle.lm import Mixture, NgramModel, PlreModel, read_arpa, write_arpa
-from corpuscle.lm.kernels import ensemble
+from corpuscle.lm.kernels import plre as ensemble
 from corpuscle.text import Corpus
 from corpuscle.text.vocab import END, START
 from tests.lm.test_ngram import BOUNDARIES, PlainModel, histories, zipf_corpus

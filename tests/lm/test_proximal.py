@@ -16,8 +16,8 @@ from corpuscle.lm.kernels.proximal import (
     squared_l2,
     tree_l2,
     tree_linf,
-    tree_linf_by_pivot,
 )  # fmt: skip
+from tests.lm.pivot import tree_linf_by_pivot
 
 FIGURE_1 = np.array([-1, 0, 1, 2, 3, 3, 1, 6])
 POINT = np.array([3.0, 4, 6, 6, 4, 5, 7, 7])

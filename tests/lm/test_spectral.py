@@ -10,21 +10,44 @@ import pytest
 from bench.lm_truth import Truth
 from corpuscle.engine.linalg.cca import duals_of
 from corpuscle.engine.ngrams.counting import count_ngrams
-from corpuscle.lm.kernels.operators import FULL, HIDDEN, REDUCED, clipped_totals, trace
-from corpuscle.lm.spectral import (
+from corpuscle.lm.kernels.spectral import (
+    FULL,
+    HIDDEN,
+    REDUCED,
     Projection,
+    clipped_totals,
     full_operators,
     hidden_operators,
     inverse_of,
     padded,
     pairs_of,
     project,
-    raw_product,
     recover,
     reduced_operators,
+    trace,
     windows_of,
     windows_of_moments,
 )
+
+
+def raw_product(operators, symbols):
+    """b_inf' B_(x_m) ... B_(x_1) b_1 as its sign and the logarithm of its magnitude: a probability with exact moments,
+    any number with estimated ones. Full or reduced operators."""
+    belief, logarithm = operators.start, 0.0
+    for symbol in symbols[:-1].tolist():
+        matrix = operators.maps[symbol] if not len(operators.duals) else one_of(operators, symbol)
+        belief = belief @ matrix
+        size = float(np.abs(belief).max())
+        if size == 0.0:
+            return 0.0, -np.inf
+        belief, logarithm = belief / size, logarithm + np.log(size)
+    value = float(operators.outputs[symbols[-1]] @ belief)
+    return float(np.sign(value)), logarithm + float(np.log(abs(value))) if value else -np.inf
+
+
+def one_of(operators, symbol):
+    """B_x of reduced operators, transposed."""
+    return np.tensordot(operators.duals[symbol], operators.maps, 1)
 
 
 def families(truth: Truth, windows):

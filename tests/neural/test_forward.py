@@ -3,10 +3,9 @@
 import numpy as np
 import pytest
 
-from corpuscle.neural import recurrent, reference
-from corpuscle.neural.forward import Batch, Buffers, network
+from corpuscle.neural import forward, reference
+from corpuscle.neural.forward import Batch, Buffers, Store, network
 from corpuscle.neural.settings import PRESETS, Architecture
-from corpuscle.neural.transformer import Store
 from corpuscle.text.vocab import END, START
 from tests.neural.made import SMALL, made
 
@@ -54,7 +53,7 @@ def test_presets_too(preset):
 
 @pytest.mark.parametrize("name", ["gru", "mlstm"])
 def test_products_that_are_not_kept_ready_are_made_on_the_way(name, monkeypatch):
-    monkeypatch.setattr(recurrent, "TABLE_BYTES", 0)
+    monkeypatch.setattr(forward, "TABLE_BYTES", 0)
     assert greatest_difference(made(SMALL[name])) < CLOSE.get(name, 1e-5)
 
 

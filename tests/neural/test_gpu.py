@@ -9,7 +9,7 @@ import pytest
 
 CODE = """
 import numpy as np, torch
-from corpuscle.neural.kernels.softmax import NoClass, fused_topk
+from corpuscle.neural.kernels.search import NoClass, fused_topk
 from corpuscle.errors import SettingError
 from corpuscle.neural import gpu
 rng = np.random.default_rng(1)

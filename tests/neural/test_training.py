@@ -9,20 +9,21 @@ import pytest
 torch = pytest.importorskip("torch", reason="training needs the extra neural")
 
 from corpuscle.errors import SettingError
-from corpuscle.neural.ensemble import plan_of
-from corpuscle.neural.examples import Examples, batches
 from corpuscle.neural.network import Cell, forward
 from corpuscle.neural.settings import PRESETS, NetworkSettings
 from corpuscle.neural.training import (
+    Examples,
     Plan,
     Task,
     _batch,
     _dropping,
     _loss,
     advance,
+    batches,
     begun,
     cross_entropy,
     named,
+    plan_of,
     quality,
     rate_of,
     smoothing,

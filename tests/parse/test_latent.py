@@ -9,13 +9,14 @@ import pytest
 
 from corpuscle.engine.linalg.cca import diagonal_cca
 from corpuscle.engine.linalg.sparse import Rows
-from corpuscle.lm.spectral import full_operators, project, raw_product, windows_of_moments
+from corpuscle.lm.kernels.spectral import full_operators, project, windows_of_moments
 from corpuscle.parse.kernels.latent import LEFT, RIGHT, Observables, Trees
 from corpuscle.parse.latent import Basis, observables_of, score_trees
 from corpuscle.parse.settings import RerankSettings
 from corpuscle.parse.states import polished, recovered
 from corpuscle.text.vocab import Vocab
 from tests.engine.dp.test_charts import all_heads, is_tree
+from tests.lm.test_spectral import raw_product
 
 STATES, SYMBOLS, TAGS = 3, 8, 4
 SEEN = ([2, 0, 2], [2, 3, 0], [2, 0, 2, 3], [3, 3, 0, 3], [0, 1, 2], [0, 3, 1], [2, 4, 4, 0, 4])

@@ -19,7 +19,6 @@ from corpuscle.lazy import contents
 
 if TYPE_CHECKING:
     from corpuscle.lm.arpa import read_arpa, write_arpa
-    from corpuscle.lm.auto import AutoModel
     from corpuscle.lm.base import (
         Events,
         LanguageModel,
@@ -29,11 +28,10 @@ if TYPE_CHECKING:
         compare_events,
         find_markup,
     )
-    from corpuscle.lm.cache import CacheModel
     from corpuscle.lm.classes import ClassModel
     from corpuscle.lm.hmm import HmmModel
     from corpuscle.lm.loglinear import LogLinearModel
-    from corpuscle.lm.mixture import Mixture
+    from corpuscle.lm.mixture import AutoModel, CacheModel, Mixture
     from corpuscle.lm.ngram import NgramModel
     from corpuscle.lm.pitman_yor import HpyModel
     from corpuscle.lm.plre import PlreModel

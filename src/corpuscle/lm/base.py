@@ -27,7 +27,7 @@ from corpuscle.engine.ngrams.counting import add_boundaries, count_ngrams
 from corpuscle.engine.ngrams.trie import Automaton, Ngrams
 from corpuscle.errors import InputError, SettingError
 from corpuscle.learning import Checkpoint
-from corpuscle.lm.kernels.merging import merge_ngrams
+from corpuscle.lm.kernels.counting import merge_ngrams
 from corpuscle.measure import Comparison, Result, compare_perplexity, perplexity
 from corpuscle.model import Kind, Model
 from corpuscle.random import Random
@@ -326,11 +326,18 @@ class LanguageModel(Model, ABC):
         return int(trie.state_of(self.automaton_, ids))
 
     def _score(self, automaton: Automaton, corpus: Corpus) -> np.ndarray:
-        """Log probability of every event."""
         if self.boundary == "none":
             return trie.score_stream(automaton, corpus.tokens)
         initial = self._initial(automaton)
         return trie.score_sentences(automaton, corpus.tokens, corpus.sentence_starts, initial, END, self.threads)
+
+    def _mean_score(self, automaton: Automaton, dev: Corpus, where: str = "") -> float:
+        """Mean log probability of the events of a development text that have a probability at all."""
+        scores = self._score(automaton, dev)
+        possible = scores[np.isfinite(scores)]
+        if len(possible) == 0:
+            raise SettingError(f"{where}nothing in the development text has a probability")
+        return float(possible.mean())
 
     def _scored(self, corpus: Corpus, scores: np.ndarray) -> Events:
         """The events of a text in the words of the model with these log probabilities."""

@@ -72,7 +72,6 @@ class ClassModel(LanguageModel):
         return self.ngram.method
 
     def summary(self) -> dict[str, Any]:
-        """Figures of the class sequences."""
         return self.ngram.summary()
 
     def fit(self, corpus: Corpus, dev: Corpus | None = None) -> ClassModel:

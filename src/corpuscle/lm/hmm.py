@@ -28,9 +28,9 @@ from corpuscle.engine.ngrams.counting import add_boundaries, count_ngrams
 from corpuscle.engine.ngrams.trie import Ngrams
 from corpuscle.errors import InputError, SettingError
 from corpuscle.learning import Checkpoint
-from corpuscle.lm import spectral
 from corpuscle.lm.base import Events, LanguageModel
-from corpuscle.lm.kernels.operators import FULL, HIDDEN, REDUCED, Operators, clipped_totals, trace
+from corpuscle.lm.kernels import spectral
+from corpuscle.lm.kernels.spectral import FULL, HIDDEN, REDUCED, Operators, clipped_totals, trace
 from corpuscle.lm.settings import INFINITE, MOST_RESTARTS, HmmSettings
 from corpuscle.scale import Workers, workers
 from corpuscle.settings import learned
@@ -90,7 +90,7 @@ def _check(loaded: container.Container) -> None:
 class HmmModel(HmmSettings, LanguageModel):
     """A hidden Markov model, or operators that stand for one.
 
-    - ``operators_``: see ``kernels.operators``; ``symbols_`` int32 (len(vocab_),): the symbol of each word, ``within_``
+    - ``operators_``: see ``kernels.spectral``; ``symbols_`` int32 (len(vocab_),): the symbol of each word, ``within_``
       float64 (len(vocab_),): the log of its share of that; ``unigram_`` float64 (n,): the distribution of symbols;
     - ``values_`` float64: the first singular values, the last of them beyond the model (em: none);
     - ``history_`` float64 (passes, 2): the log-likelihood a symbol before each pass of EM, and the states kept.
@@ -326,10 +326,9 @@ class HmmModel(HmmSettings, LanguageModel):
 
     def _events(self, corpus: Corpus) -> Events:
         symbols, predicted = self._predicted(corpus)
-        share, starts = self._share, corpus.sentence_starts + np.arange(len(corpus) + 1)
         words = add_boundaries(corpus.tokens, corpus.sentence_starts, 0, START, END)
-        mixed = (1 - share) * predicted + share * self.unigram_[symbols]
-        return Events(np.log(mixed) + self.within_[words], words == UNKNOWN, starts)
+        mixed = (1 - self._share) * predicted + self._share * self.unigram_[symbols]
+        return self._scored(corpus, np.log(mixed) + self.within_[words])
 
     def _distribution(self, context: list[str]) -> np.ndarray:
         words, operators = context, self.operators_

@@ -33,8 +33,7 @@ from corpuscle.engine.ngrams.trie import BackoffTables, Ngrams, frozen_ngrams, f
 from corpuscle.errors import InputError, SettingError, warn
 from corpuscle.learning import Checkpoint
 from corpuscle.lm.base import Events, LanguageModel
-from corpuscle.lm.kernels.loglinear import score_rows
-from corpuscle.lm.kernels.suffixes import collapsed, longest_matches, suffix_trie, with_all_words
+from corpuscle.lm.kernels.loglinear import collapsed, longest_matches, score_rows, suffix_trie, with_all_words
 from corpuscle.lm.loglinear_fitting import (
     BLOCK,
     COLUMNS,
@@ -142,7 +141,11 @@ class LogLinearModel(LogLinearSettings, LanguageModel):
         fitting = Fitting(make, weights, search, text, batches, self.steepness, self.noise)
         begun = "" if start is None else blake2b(start.added_.tobytes(), digest_size=16).hexdigest()
         facts = {"entries": tree.n_entries, "dev": "" if dev is None else dev.signature(), "start": begun}
-        self._learn(fitting, checkpoint or Checkpoint(), facts)
+        blocks = -(-self.passes // BLOCK) * (_MOST_TRIALS if any(tuned) else 1)
+        self.history_ = (checkpoint or Checkpoint()).run(
+            fitting, blocks, columns=COLUMNS, facts=facts, converged=lambda: search.over,
+            title="passes by tens", note="strength {:.3g}, weighted {:.3g}, objective {:.5f}, development {:.4f}",
+        ).history  # fmt: skip
         self._keep(ngrams, fitting)
         return self
 
@@ -177,15 +180,6 @@ class LogLinearModel(LogLinearSettings, LanguageModel):
                 f"signed {self.signed} would have up to {entries:,} weights; signed 1 has {len(self.vocab_):,}, and a "
                 "higher min_count fewer"
             )
-
-    def _learn(self, fitting: Fitting, checkpoint: Checkpoint, facts: dict[str, Any]) -> None:
-        """All blocks, from where the checkpoint stands."""
-        search = fitting.search
-        blocks = -(-self.passes // BLOCK) * (_MOST_TRIALS if any(search.rules.tuned) else 1)
-        self.history_ = checkpoint.run(
-            fitting, blocks, columns=COLUMNS, facts=facts, converged=lambda: search.over,
-            title="passes by tens", note="strength {:.3g}, weighted {:.3g}, objective {:.5f}, development {:.4f}",
-        ).history  # fmt: skip
 
     def _keep(self, ngrams: Ngrams, fitting: Fitting) -> None:
         """Become what was found: the n-grams that add something to scores."""
@@ -247,7 +241,6 @@ class LogLinearModel(LogLinearSettings, LanguageModel):
         self._check_boundary()
 
     def as_ngram(self) -> NgramModel:
-        """The model as a back-off model, which is exact."""
         self.check_arpa()
         return self._ngram_model
 

@@ -2,7 +2,7 @@
 
 The objective is the mean loss of a text over a suffix tree, and a penalty on weights: the passes of
 ``lm.kernels.loglinear`` and the operators of ``lm.kernels.proximal``, joined to a ``Problem`` of
-``lm.kernels.accelerated``. The tree is cut into parts of whole subtrees below the root. Parts go to threads, and what
+``lm.kernels.proximal``. The tree is cut into parts of whole subtrees below the root. Parts go to threads, and what
 they say to the root is added up in their order, so the number of threads changes nothing.
 
 Depth can count in two ways (``weighting``), with a = ``weighted``: a weight at depth d counts a^d times in scores
@@ -32,8 +32,8 @@ from corpuscle.compiled import frozen
 from corpuscle.engine.ngrams.trie import Ngrams
 from corpuscle.lm.kernels import loglinear as passes
 from corpuscle.lm.kernels import proximal
-from corpuscle.lm.kernels.accelerated import Fista, Stochastic
-from corpuscle.lm.kernels.suffixes import SuffixTree, levels_of, longest_matches
+from corpuscle.lm.kernels.loglinear import SuffixTree, levels_of, longest_matches
+from corpuscle.lm.kernels.proximal import Fista, Stochastic
 from corpuscle.lm.settings import PENALTIES
 from corpuscle.model import Array
 from corpuscle.random import Random

@@ -1,27 +1,48 @@
-"""A linear mixture of language models, its weights learned by EM on a development text.
+"""Mixtures of language models, the cache that is meant for them, and the best mixture for a text.
 
     P(w | h) = sum_i weight_i P_i(w | h)
 
+with weights learned by EM on a development text.
 The models may have different vocabularies; the mixture knows the words that any of them knows. A model that lacks some
 of them divides the probability of its unknown word evenly between those and the mixture's own unknown word, so that the
 mixture, too, sums to one.
+
+A cache expects the words of the document so far, the last ones with most weight, to come again. It learns only how
+common words are; the other models of a mixture know what comes after what. It reads documents: those of the text, or
+else what stands between empty sentences.
+
+The best model for a text (``AutoModel``): several are learned, mixed, and kept if they pay. The candidates differ in
+what they know: modified Kneser-Ney and a power low rank ensemble of words, a Pitman-Yor model where the text is small
+enough, an n-gram model of word classes, and a cache of the document so far. From the mixture of all of them that one is
+dropped without which the development text loses least, again and again, as long as it loses less than a thousandth of
+its perplexity.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 
 from corpuscle import model as container
 from corpuscle.catalogue import TASKS, find
+from corpuscle.compiled import frozen
+from corpuscle.engine.ngrams.counting import add_boundaries
 from corpuscle.errors import SettingError
-from corpuscle.lm.base import Events, LanguageModel, events_of
+from corpuscle.lm.base import Events, LanguageModel, documents_of, events_of
+from corpuscle.lm.classes import ClassModel
+from corpuscle.lm.kernels.scoring import cache_distribution, score_documents
+from corpuscle.lm.ngram import NgramModel
+from corpuscle.lm.pitman_yor import HpyModel
+from corpuscle.lm.plre import PlreModel
+from corpuscle.lm.settings import AutoSettings, CacheSettings
+from corpuscle.progress import clock
+from corpuscle.settings import learned
 from corpuscle.text.corpus import Corpus
 from corpuscle.text.overlap import item_hashes
-from corpuscle.text.settings import ReadingSettings
-from corpuscle.text.vocab import FIRST, UNKNOWN, Vocab
+from corpuscle.text.settings import ReadingSettings, TextSettings
+from corpuscle.text.vocab import END, FIRST, START, UNKNOWN, Vocab
 
 _MAX_MODELS = 100
 
@@ -102,30 +123,22 @@ class Mixture(LanguageModel):
 
     def component_logs(self, corpus: Corpus) -> np.ndarray:
         """log P of every event of a text under each model, float64 (n_models, n_events)."""
-        return self._component_logs(corpus.recode(self.vocab_))[0]
-
-    def _component_logs(self, corpus: Corpus) -> tuple[np.ndarray, Events]:
-        """log P_i of every event, float64 (n_models, n_events); and the events of the mixture without probabilities."""
-        logs, events = [], None
+        logs, corpus = [], corpus.recode(self.vocab_)
         for model, ids, foreign, share in zip(self.models, self._ids, self._foreign, self._share, strict=True):
             events = model.events(corpus.map_tokens(ids, model.vocab_))
             lacking = foreign[corpus.tokens]
             if self.boundary != "none":
                 lacking = events_of(corpus, lacking)
             logs.append(events.log_probability + np.where(lacking, np.log(share), 0.0))
-        assert events is not None
-        unknown = corpus.tokens == UNKNOWN
-        if self.boundary != "none":
-            unknown = events_of(corpus, unknown)
-        return np.array(logs), events._replace(unknown=unknown)
+        return np.array(logs)
 
     def _events(self, corpus: Corpus) -> Events:
-        logs, events = self._component_logs(corpus)
+        logs = self.component_logs(corpus)
         # Added up model by model: a product of matrices rounds an event by what stands beside it.
         shares = (weight * np.exp(of_model) for weight, of_model in zip(self.weights_, logs, strict=True))
         probability = sum(shares, 0.0)
         with np.errstate(divide="ignore"):
-            return events._replace(log_probability=np.log(probability))
+            return self._scored(corpus, np.log(probability))
 
     def _distribution(self, context: list[str]) -> np.ndarray:
         total = np.zeros(len(self.vocab_))
@@ -165,3 +178,187 @@ def _check(loaded: container.Container) -> None:
     for name in ("boundary", *ReadingSettings.SETTINGS):
         if any(setting.get(name, [None])[0] != settings[0].get(name, [None])[0] for setting in settings):
             raise ValueError(f"the models of a mixture must have the same {name}")
+
+
+class CacheModel(CacheSettings, LanguageModel):
+    """A cache of the document so far.
+
+    Learned: ``vocab_``, ``base_`` float64 (n_types,): how common every word is, before a document has begun.
+    """
+
+    KIND: ClassVar[container.Kind] = container.Kind(
+        "lm.cache",
+        1,
+        {
+            **container.VOCAB,
+            **container.ITEMS,
+            "base": container.Array("float64", ("types+3",), low=0.0, high=1.0 + 1e-9, finite=True),
+        },
+    )
+
+    SAVED: ClassVar = {"vocab_": container.Record(Vocab), "base_": container.Arrays("base")}
+
+    by_document = True
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.order_ = 1
+
+    def fit(self, corpus: Corpus) -> CacheModel:
+        """Learn how common words are; what may be predicted has been seen once more than in the text."""
+        corpus = self._take(corpus)
+        counts = np.bincount(corpus.tokens, minlength=len(self.vocab_)) + 1.0
+        counts[END] += len(corpus)
+        counts[~self._predictable] = 0.0
+        self.base_ = counts / counts.sum()
+        return self
+
+    @property
+    def _decay(self) -> float:
+        return 0.5 ** (1.0 / self.half_life)
+
+    def _events(self, corpus: Corpus) -> Events:
+        symbols, starts = corpus.tokens, corpus.sentence_starts
+        if self.boundary != "none":
+            symbols = add_boundaries(symbols, starts, 0, START, END)
+            starts = starts + np.arange(len(corpus) + 1)
+        out, documents = np.empty(len(symbols)), frozen(starts[documents_of(corpus)], np.int64)
+        symbols, base = frozen(symbols, np.int32), frozen(self.base_, np.float64)
+        score_documents(symbols, documents, self._decay, self.strength, base, out)
+        return self._scored(corpus, out)
+
+    def _distribution(self, context: list[str]) -> np.ndarray:
+        ids = self.vocab_.encode(context[1:] if self._begins(context) else context)
+        return cache_distribution(ids, self._decay, self.strength, self.base_)
+
+    def summary(self) -> dict[str, Any]:
+        return {"order": self.order_, "half_life": self.half_life, "strength": self.strength}
+
+
+PAYS = 1e-3
+"""A part stays if perplexity would rise by this share without it."""
+MOST_SAMPLED, SWEEPS = 5_000_000, 50
+"""A Pitman-Yor model takes minutes for so many words."""
+CLASSES, PASSES = 256, 5
+"""Of the class n-gram."""
+
+
+class AutoModel(AutoSettings, LanguageModel):
+    """A mixture of the models that pay, or the one that does.
+
+    Learned: ``best_``, the model, which is what is saved; ``parts_``: what each candidate does for it.
+    """
+
+    KIND: ClassVar[container.Kind] = Mixture.KIND
+    TUNES = True
+    by_document = True  # it may be, until it is known which models pay
+    best_: LanguageModel = learned()
+    parts_: dict[str, dict[str, float]] = learned()
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.order_ = self.order
+
+    @property
+    def method_name(self) -> str:
+        return "auto"
+
+    def fit(self, corpus: Corpus, dev: Corpus | None = None) -> AutoModel:
+        """Learn all candidates from a text, and choose on a development text."""
+        if dev is None:
+            raise SettingError("method auto needs a development text to choose on")
+        if self.boundary == "none":
+            raise SettingError("method auto reads sentences: boundary is one of single, pad; not 'none'")
+        self._take(corpus)
+        self._take_dev(dev)
+        models: dict[str, LanguageModel] = {}
+        self.parts_ = {}
+        for name, learn in self._candidates(corpus, dev).items():
+            begin = clock()
+            models[name] = learn()
+            learned_at = clock()
+            events = models[name].events(dev)
+            speed = len(events.log_probability) / max(clock() - learned_at, 1e-9)
+            self.parts_[name] = {"seconds": learned_at - begin, "words_per_second": speed}
+        self._choose(models, dev)
+        return self
+
+    def _candidates(self, corpus: Corpus, dev: Corpus) -> dict[str, Callable[[], LanguageModel]]:
+        """Name -> what learns it."""
+        orders = {name: getattr(self, name) for name in self.SETTINGS}
+        words = {name: value for name, value in orders.items() if name != "order"}
+        found: dict[str, Callable[[], LanguageModel]] = {
+            "mkn": lambda: NgramModel(**orders).fit(corpus, dev),
+            "plre": lambda: PlreModel(**orders).fit(corpus, dev),
+            "class": lambda: self._class_model(corpus, orders),
+            "cache": lambda: CacheModel(**words).fit(corpus),
+        }
+        if corpus.n_tokens <= MOST_SAMPLED:
+            found["hpy"] = lambda: HpyModel(sweeps=SWEEPS, **orders).fit(corpus)
+        return found
+
+    def _class_model(self, corpus: Corpus, orders: dict[str, Any]) -> ClassModel:
+        from corpuscle.words import ExchangeClasses
+
+        same = {name: getattr(self, name) for name in ("min_count", "workers", *TextSettings.SETTINGS)}
+        classes = ExchangeClasses(classes=CLASSES, passes=PASSES, seed=self.seed, **same).fit(corpus)
+        return ClassModel(classes.as_dict(), NgramModel(**{**orders, "min_count": 1})).fit(corpus)
+
+    def _choose(self, models: dict[str, LanguageModel], dev: Corpus) -> None:
+        """Mix the models, drop those that do not pay, and note what each of them does."""
+        logs = Mixture(list(models.values())).component_logs(dev)
+        possible = np.isfinite(logs).any(0)
+        if not possible.any():
+            raise dev.error("no model gives anything in the development text a probability")
+        probabilities = np.exp(logs[:, possible])
+        live = list(range(len(models)))
+        whole = _likelihood(probabilities, live)
+        while len(live) > 1:
+            without = {i: _likelihood(probabilities, [other for other in live if other != i]) for i in live}
+            least = max(without, key=lambda i: without[i])
+            if np.expm1(whole - without[least]) >= PAYS:
+                break
+            live.remove(least)
+            whole = without[least]
+        weights = dict(zip(live, em_weights(probabilities[live]).tolist(), strict=True))
+        for i, (part, model) in enumerate(zip(self.parts_.values(), models.values(), strict=True)):
+            rest = [other for other in live if other != i]
+            pays = np.expm1(whole - _likelihood(probabilities, rest)) if i in live and rest else 0.0
+            part |= {"perplexity": float(np.exp(-np.log(probabilities[i]).mean())), "weight": weights.get(i, 0.0)}
+            part |= {"contribution": float(pays), "bytes": _bytes(model.part())}
+        chosen = [model for i, model in enumerate(models.values()) if i in live]
+        self.best_ = chosen[0] if len(chosen) == 1 else Mixture(chosen).fit(dev)
+        self.vocab_, self.by_document = self.best_.vocab_, self.best_.by_document
+
+    def summary(self) -> dict[str, Any]:
+        return {"order": self.order_, "parts": self.parts_}
+
+    def as_ngram(self) -> NgramModel:
+        """The model as a back-off model, where that is exact."""
+        return self.best_.as_ngram()
+
+    def check_arpa(self) -> None:
+        """Nobody knows yet what will be chosen, and hardly anything of it has an ARPA form."""
+        raise SettingError("a model of method auto has no ARPA form")
+
+    def _events(self, corpus: Corpus) -> Events:
+        return self.best_._events(corpus)
+
+    def _distribution(self, context: list[str]) -> np.ndarray:
+        return self.best_._distribution(context)
+
+    def part(self) -> container.Part:
+        """The model that was chosen, as it goes into a file."""
+        return self.best_.part()
+
+
+def _likelihood(probabilities: np.ndarray, which: list[int]) -> float:
+    """The mean log probability of the events under the best mixture of some models."""
+    weights = em_weights(probabilities[which], tolerance=1e-5)
+    with np.errstate(divide="ignore"):
+        return float(np.log(weights @ probabilities[which]).mean())
+
+
+def _bytes(part: container.Part) -> int:
+    own = sum(array.nbytes for array in part.arrays.values())
+    return own + sum(map(_bytes, part.components.values()))

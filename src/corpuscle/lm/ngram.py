@@ -3,6 +3,10 @@
 The model keeps the raw counts of all orders; probabilities follow from them, the method and the discounts when they are
 first needed. A pruned or imported model has probabilities and back-off weights instead, as an ARPA file does; its file
 keeps them as float32, to seven digits, and no suffixes, which are found again when it is read.
+
+Discounts are estimated, given by hand, or chosen on a development text: those that make it most likely. For
+interpolated models the likelihood and its gradient follow in closed form from a few numbers of each event, so thousands
+of settings cost a second. Back-off models are rebuilt for each try, with numerical gradients.
 """
 
 from __future__ import annotations
@@ -19,13 +23,13 @@ import numpy as np
 from corpuscle import model as container
 from corpuscle.compiled import frozen
 from corpuscle.engine.ngrams import smoothing, trie
+from corpuscle.engine.ngrams.smoothing import context_totals, discount_features, discount_gradient
 from corpuscle.engine.ngrams.trie import Automaton, BackoffTables, Ngrams, children_rise
 from corpuscle.errors import InputError, SettingError, warn
 from corpuscle.lm.base import Events, LanguageModel
-from corpuscle.lm.kernels.backoff_on_counts import score_few
-from corpuscle.lm.kernels.external_counting import count_spilled, counting_bytes, merging_bytes, overlapping
+from corpuscle.lm.kernels.counting import count_spilled, counting_bytes, merging_bytes, overlapping
+from corpuscle.lm.kernels.scoring import score_few
 from corpuscle.lm.settings import IMPORTED, NgramSettings
-from corpuscle.lm.tuning import given_discounts, interpolated_objective, tune
 from corpuscle.memory import pieces, release, resident, trim
 from corpuscle.scale import chunks_of
 from corpuscle.settings import Parallel, learned
@@ -119,7 +123,9 @@ class NgramModel(NgramSettings, LanguageModel):
             raise SettingError("order auto needs a development text to choose on")
         if self.memory is not None and (dev is not None or self.prune or self.entropy or self.cluster is not None):
             raise SettingError("memory limits counting alone: not with a development text, prune, entropy or a cluster")
-        self._forget()
+        for name in ("automaton_", "_ranked", "_own_adjusted"):
+            self.__dict__.pop(name, None)
+        self._tables, self._walked = None, 0
         corpus = self._take(corpus)
         self.order_ = AUTO_ORDERS if self.order == "auto" else int(self.order)
         count = self._counting(corpus) if self.memory is None else _counting_within(self, corpus, self.memory, folder)
@@ -130,7 +136,10 @@ class NgramModel(NgramSettings, LanguageModel):
         del count
         trim()
         if dev is not None:
-            dev = self._development(dev)
+            dev = self._take_dev(dev)
+            if self.order != "auto" and self.discounts is not None:
+                warn("order and discounts are given: there is nothing to choose on the development text")
+                self.tuning_items_, dev = np.empty(0, np.uint64), None
         if self.order == "auto":
             assert dev is not None
             ngrams = trie.truncate(ngrams, self._best_order(ngrams, dev))
@@ -139,21 +148,6 @@ class NgramModel(NgramSettings, LanguageModel):
         if self.prune or self.entropy:
             self._prune(self.tables_, ngrams.counts, self.prune, self.entropy)
         return self
-
-    def _forget(self) -> None:
-        """Drop what was computed or chosen for counts that are about to be replaced."""
-        for name in ("automaton_", "_ranked", "_own_adjusted"):
-            self.__dict__.pop(name, None)
-        self._tables, self._walked = None, 0
-
-    def _development(self, dev: Corpus) -> Corpus | None:
-        """The development text in our words, or None if there is nothing left to choose on it."""
-        dev = self._take_dev(dev)
-        if self.order != "auto" and self.discounts is not None:
-            warn("order and discounts are given: there is nothing to choose on the development text")
-            self.tuning_items_ = np.empty(0, np.uint64)
-            return None
-        return dev
 
     def summary(self) -> dict[str, Any]:
         discounts = [[round(discount, 6) for discount in row[1:]] for row in self.discounts_.tolist()]
@@ -237,11 +231,8 @@ class NgramModel(NgramSettings, LanguageModel):
 
     def _likelihood(self, ngrams: Ngrams, adjusted: np.ndarray, discounts: np.ndarray, dev: Corpus) -> float:
         """Mean log probability of the events of a development text that have a probability at all."""
-        scores = self._score(trie.automaton(self._estimate(ngrams, adjusted, discounts)), dev)
-        possible = scores[np.isfinite(scores)]
-        if len(possible) == 0:
-            raise SettingError(f"with unigram {self.unigram} nothing in the development text has a probability")
-        return float(possible.mean())
+        automaton = trie.automaton(self._estimate(ngrams, adjusted, discounts))
+        return self._mean_score(automaton, dev, f"with unigram {self.unigram} ")
 
     def _set_counts(self, ngrams: Ngrams, dev: Corpus | None) -> None:
         self.ngrams_ = ngrams
@@ -249,16 +240,12 @@ class NgramModel(NgramSettings, LanguageModel):
         if self.discounts is not None:
             self.discounts_ = self._given_discounts(self.order_)
             return
-        estimated = smoothing.good_turing_discounts(self._count_of_counts(ngrams), modified)
-        self.discounts_ = estimated.values
-        if dev is not None:
-            self._tune_discounts(ngrams, self._adjusted(ngrams), dev)
-        elif estimated.fallback:
-            orders = ", ".join(map(str, estimated.fallback))
-            fallback = "0.5, 1, 1.5" if modified else "0.5"
-            if self.strict:
-                raise SettingError(f"the counts of order {orders} do not give discounts")
-            warn(f"the counts of order {orders} do not give discounts; {fallback} is used there")
+        counts = self._count_of_counts(ngrams)
+        if dev is None:
+            self.discounts_ = estimated_discounts(counts, modified, self.strict)
+            return
+        self.discounts_ = smoothing.good_turing_discounts(counts, modified).values
+        self._tune_discounts(ngrams, self._adjusted(ngrams), dev)
 
     def _tune_discounts(self, ngrams: Ngrams, adjusted: np.ndarray, dev: Corpus) -> None:
         method = FAMILY[self.method]
@@ -471,3 +458,99 @@ def _check_loaded(loaded: container.Container) -> None:
             raise ValueError("a model with counts has discounts for every order, at most k for a count of k")
     if has_tables and (np.isnan(loaded.arrays["log_probability"]).any() or np.isnan(loaded.arrays["backoff"]).any()):
         raise ValueError("log probabilities must be numbers")
+
+
+_MARGIN = 1e-3
+
+Objective = Callable[[np.ndarray], tuple[float, np.ndarray | None]]
+"""Discounts (order, 4) -> negative log likelihood, and its gradient if that is known."""
+
+
+def given_discounts(given: Sequence[Any] | float, order: int, modified: bool) -> np.ndarray:
+    """Discounts (order, 4) from one number, three numbers, or a list of either with one entry an order."""
+    width = 3 if modified else 1
+    try:
+        flat = np.atleast_1d(np.asarray(given, np.float64))
+        if flat.ndim == 1 and len(flat) == width:
+            flat = np.tile(flat, (order, 1))
+        values = np.zeros((order, 4))
+        values[:, 1:] = flat.reshape(order, width)
+    except ValueError:
+        wanted = "three numbers" if modified else "one number"
+        raise SettingError(f"discounts are {wanted}, or {order} times that; not {given!r}") from None
+    highest = np.array([1.0, 2.0, 3.0]) if modified else 1.0
+    low_enough, positive = values[:, 1:] <= highest, values[:, 1:] > 0
+    if not (low_enough & positive).all():
+        raise SettingError(f"a discount for count k lies above 0 and at most at k (plain: 1); not {given!r}")
+    return values
+
+
+def estimated_discounts(counts: np.ndarray, modified: bool, strict: bool) -> np.ndarray:
+    """Good-Turing discounts (order, 4) of counts of counts; where these give none, usual ones, unless ``strict``."""
+    estimated = smoothing.good_turing_discounts(counts, modified)
+    if estimated.fallback:
+        orders = ", ".join(map(str, estimated.fallback))
+        if strict:
+            raise SettingError(f"the counts of order {orders} do not give discounts")
+        fallback = "0.5, 1, 1.5" if modified else "0.5"
+        warn(f"the counts of order {orders} do not give discounts; {fallback} is used there")
+    return estimated.values
+
+
+def interpolated_objective(
+    ngrams: Ngrams, adjusted: np.ndarray, predictable: np.ndarray, symbols: np.ndarray, end: int
+) -> Objective:
+    """The negative log likelihood, a predicted event, of a stream of symbols under an interpolated model."""
+    order = ngrams.order
+    adjusted = frozen(adjusted, np.int32)
+    totals = np.zeros((len(ngrams.first_child) - 1, 4), np.int64)
+    context_totals(ngrams.first_child, adjusted, totals)
+    known, numbers = np.zeros(len(symbols), np.int32), np.zeros((len(symbols), order, 5), np.int32)
+    discount_features(
+        ngrams.words, ngrams.first_child, adjusted, totals, frozen(symbols, np.int32), end, order, known, numbers
+    )
+    events = np.flatnonzero(predictable[symbols])
+    unigrams = adjusted[: ngrams.levels[1]][predictable]
+    freed = np.bincount(np.minimum(unigrams, 3), minlength=4).astype(np.float64)
+    total, types = float(unigrams.sum()), float(predictable.sum())
+
+    def objective(discounts: np.ndarray) -> tuple[float, np.ndarray | None]:
+        gradient = np.zeros_like(discounts)
+        likelihood = discount_gradient(numbers, known, events, total, freed, types, discounts, gradient)
+        return -likelihood / len(events), -gradient / len(events)
+
+    return objective
+
+
+def tune(start: np.ndarray, modified: bool, objective: Objective) -> np.ndarray:
+    """Discounts (order, 4) near a local optimum of the objective, from ``start``; one D an order unless ``modified``.
+
+    Discounts at their bounds, which Good-Turing estimates may be, begin a little inside.
+    """
+    from scipy.optimize import minimize
+
+    order = len(start)
+    width = 3 if modified else 1
+    highest = np.arange(1, 4) if modified else np.ones(1)
+    bounds = [(_MARGIN, high - _MARGIN) for _ in range(order) for high in highest]
+
+    def unpack(flat: np.ndarray) -> np.ndarray:
+        discounts = np.zeros((order, 4))
+        discounts[:, 1:] = flat.reshape(order, width)
+        return discounts
+
+    def value_and_slope(flat: np.ndarray) -> tuple[float, np.ndarray]:
+        value, gradient = objective(unpack(flat))
+        if gradient is not None:
+            columns = gradient[:, 1:]
+            return value, (columns if modified else columns.sum(1, keepdims=True)).ravel()
+        slope = np.empty_like(flat)
+        for i in range(len(flat)):
+            nudged = flat.copy()
+            nudged[i] += 1e-4 if flat[i] + 1e-4 < bounds[i][1] else -1e-4
+            slope[i] = (objective(unpack(nudged))[0] - value) / (nudged[i] - flat[i])
+        return value, slope
+
+    first = np.clip(start[:, 1 : 1 + width].ravel(), [b[0] for b in bounds], [b[1] for b in bounds])
+    best = minimize(value_and_slope, first, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": 100})
+    return unpack(best.x)

@@ -2,7 +2,7 @@
 
 The counts are those of Kneser-Ney. What discounting takes from a count goes to the shorter context in steps; on the
 way, the part of each step is replaced by a matrix of low rank, which gives something to words that never followed a
-context, if the context behaves like others that they did follow. See ``lm.kernels.ensemble``.
+context, if the context behaves like others that they did follow. See ``lm.kernels.plre``.
 """
 
 from __future__ import annotations
@@ -18,12 +18,19 @@ from corpuscle.engine.ngrams import smoothing, trie
 from corpuscle.engine.ngrams.trie import Automaton, BackoffTables, Layers, Ngrams, frozen_layers
 from corpuscle.errors import InputError, SettingError, warn
 from corpuscle.lm.base import LanguageModel
-from corpuscle.lm.kernels import ensemble
-from corpuscle.lm.kernels.ensemble import Discounting
-from corpuscle.lm.kernels.kl_factorisation import Factors
-from corpuscle.lm.ngram import ROWS, NgramModel, check_rows
+from corpuscle.lm.kernels.plre import (
+    Discounting,
+    Factors,
+    estimate,
+    factorise_slices,
+    largest_slice,
+    layers_of,
+    mass_counts,
+    shares,
+    slices_of,
+)
+from corpuscle.lm.ngram import ROWS, NgramModel, check_rows, estimated_discounts, given_discounts
 from corpuscle.lm.settings import MAX_RANK, PlreSettings
-from corpuscle.lm.tuning import given_discounts
 from corpuscle.settings import learned
 from corpuscle.text.corpus import Corpus
 from corpuscle.text.vocab import START, Vocab
@@ -87,32 +94,22 @@ class PlreModel(PlreSettings, LanguageModel):
         longest = int(np.flatnonzero(np.diff(self.ngrams_.levels))[-1]) + 1
         if longest < self.order_:
             raise SettingError(f"the text has no n-grams of order {self.order_}: its longest sentence has {longest}")
-        self._estimate_discounts()
+        modified = self.discounting == "modified"
+        if self.discounts is not None:
+            self.discounts_ = given_discounts(self.discounts, self.order_, modified)
+        else:
+            counts = smoothing.count_of_counts(self.ngrams_, START, self.boundary == "single")
+            self.discounts_ = estimated_discounts(counts, modified, self.strict)
         fit = _Fit(self)
         if dev is not None:
             fit.choose(self._take_dev(dev))
         self.layers_, self.discounts_, self.powers_ = fit.layers(), fit.discounts, fit.powers
         return self
 
-    def _estimate_discounts(self) -> None:
-        modified = self.discounting == "modified"
-        if self.discounts is not None:
-            self.discounts_ = given_discounts(self.discounts, self.order_, modified)
-            return
-        counts = smoothing.count_of_counts(self.ngrams_, START, self.boundary == "single")
-        estimated = smoothing.good_turing_discounts(counts, modified)
-        self.discounts_ = estimated.values
-        if estimated.fallback:
-            orders = ", ".join(map(str, estimated.fallback))
-            if self.strict:
-                raise SettingError(f"the counts of order {orders} do not give discounts")
-            fallback = "0.5, 1, 1.5" if modified else "0.5"
-            warn(f"the counts of order {orders} do not give discounts; {fallback} is used there")
-
     def _adjusted(self, discounts: np.ndarray) -> np.ndarray:
         keep_start = self.boundary == "single"
         if self.lower == "mass":
-            return ensemble.mass_counts(self.ngrams_, discounts, START, keep_start)
+            return mass_counts(self.ngrams_, discounts, START, keep_start)
         return smoothing.adjusted_counts(self.ngrams_, START, keep_start).astype(np.float64)
 
     def _discountings(self, discounts: np.ndarray, powers: Sequence[float]) -> list[Discounting]:
@@ -125,7 +122,7 @@ class PlreModel(PlreSettings, LanguageModel):
     ) -> BackoffTables:
         counts, uniform = adjusted[: len(self.vocab_)], self.unigram == "uniform"
         unigrams = smoothing.estimate_unigrams(counts, discounts[0], True, uniform, self._predictable)
-        return ensemble.estimate(self.ngrams_, adjusted, self._discountings(discounts, powers), layers, unigrams)
+        return estimate(self.ngrams_, adjusted, self._discountings(discounts, powers), layers, unigrams)
 
     @cached_property
     def tables_(self) -> BackoffTables:
@@ -178,9 +175,9 @@ class _Fit:
         self.model, self.ngrams = model, model.ngrams_
         self.discounts: np.ndarray = model.discounts_
         self.powers: tuple[float, ...] = model.powers
-        self.slices = [ensemble.slices_of(self.ngrams, m) for m in range(2, model.order_ + 1)]
+        self.slices = [slices_of(self.ngrams, m) for m in range(2, model.order_ + 1)]
         adjusted = model._adjusted(self.discounts)
-        self.most = [ensemble.largest_slice(slices, adjusted) - 1 for slices in self.slices]
+        self.most = [largest_slice(slices, adjusted) - 1 for slices in self.slices]
         self.given_ranks, self.first_ranks = self._checked_ranks()
         self._made: dict[tuple[Any, ...], Factors] = {}
 
@@ -210,7 +207,7 @@ class _Fit:
         adjusted, found = self.model._adjusted(self.discounts), []
         for m, discounting in enumerate(self.model._discountings(self.discounts, self.powers), 2):
             found.append([self._factors(m, j, adjusted, discounting) for j in range(len(self.powers))])
-        return ensemble.layers_of(self.ngrams, adjusted, found, len(self.powers))
+        return layers_of(self.ngrams, adjusted, found, len(self.powers))
 
     def _factors(self, m: int, j: int, adjusted: np.ndarray, discounting: Discounting) -> Factors | None:
         rank, model = self.ranks[j][m - 2], self.model
@@ -220,8 +217,8 @@ class _Fit:
         key = (m, j, rank, self.powers, on_which.tobytes())
         if key not in self._made:
             slices = self.slices[m - 2]
-            values = ensemble.shares(discounting, adjusted[slices.entries], j + 1)
-            self._made[key] = ensemble.factorise_slices(
+            values = shares(discounting, adjusted[slices.entries], j + 1)
+            self._made[key] = factorise_slices(
                 slices, values, rank, iterations=model.passes, seed=model.seed, number=m * len(self.powers) + j,
                 workers=model.threads,
             )  # fmt: skip
@@ -271,11 +268,7 @@ class _Fit:
         """Mean log probability of the events of the development text that have a probability."""
         model, layers = self.model, self.layers()
         tables = model._estimate(model._adjusted(self.discounts), self.discounts, self.powers, layers)
-        scores = model._score(trie.automaton(tables, layers), dev)
-        possible = scores[np.isfinite(scores)]
-        if len(possible) == 0:
-            raise SettingError("nothing in the development text has a probability")
-        return float(possible.mean())
+        return model._mean_score(trie.automaton(tables, layers), dev)
 
 
 def _check(loaded: container.Container) -> None:

@@ -33,6 +33,17 @@ def _ranks(text: str) -> tuple[tuple[int, ...], ...]:
     return tuple(tuple(int(number) for number in layer.split(",")) for layer in text.split(";"))
 
 
+DISCOUNTS: Any = setting(
+    "Instead of estimated ones: one number (plain) or three (modified), for all orders or one entry an order.",
+    default=None, metavar="D|D1,D2,D3[;...]", parse=_discounts,
+)  # fmt: skip
+UNIGRAM: Any = setting(
+    "How to distribute the discounted unigram mass: uniformly over all words, or not at all.",
+    default="uniform", choices=("uniform", "types"),
+)  # fmt: skip
+STRICT: Any = setting("Fail where discounts cannot be estimated.", default=False)
+
+
 class WordSettings(Settings):
     """Which words a language model learns, and how sentences begin."""
 
@@ -41,6 +52,12 @@ class WordSettings(Settings):
         "How sentences begin: one <s>, order - 1 of them, or not at all.", default="single", choices=BOUNDARIES
     )
     allow_markup: bool = setting("Accept <s> and </s> as words.", default=False)
+
+    def _refuse(self, names: tuple[str, ...], where: str) -> None:
+        """Complain about those of some settings that were given."""
+        for name in names:
+            if self.origins[name] == "given":
+                raise SettingError(f"{name} means nothing {where}")
 
 
 class AutoSettings(WordSettings, UnitSettings, TokenSettings, TextSettings, Seeded, Parallel):
@@ -65,24 +82,13 @@ class NgramSettings(WordSettings, UnitSettings, TokenSettings, TextSettings, See
     order: int | str = setting(
         "How many words; auto tries 1 to 6 on --dev.", default=3, low=1, high=MAX_ORDER, words=("auto",)
     )
-    unigram: str = setting(
-        "How to distribute the discounted unigram mass: uniformly over all words, or not at all.",
-        default="uniform",
-        choices=("uniform", "types"),
-    )
-    discounts: Any = setting(
-        "Instead of estimated ones: one number (plain) or three (modified), for all orders or one entry an order.",
-        default=None,
-        metavar="D|D1,D2,D3[;...]",
-        parse=_discounts,
-    )
-    strict: bool = setting("Fail where discounts cannot be estimated.", default=False)
+    unigram: str = UNIGRAM
+    discounts: Any = DISCOUNTS
+    strict: bool = STRICT
     prune: tuple[int, ...] = setting(
         "Leave out n-grams of order m that occur at most N times; the last number serves all higher orders.",
-        default=(),
-        low=0,
-        high=2**31 - 1,
-    )
+        default=(), low=0, high=2**31 - 1,
+    )  # fmt: skip
     entropy: float = setting("Leave out n-grams that change perplexity by less than this share.", default=0.0, low=0.0)
     memory: int | None = setting(
         "Count within this much memory (such as 512M or 2G), beside it on disk.",
@@ -103,10 +109,8 @@ class HpySettings(WordSettings, UnitSettings, TokenSettings, TextSettings, Seede
     sweeps: int = setting("Gibbs sweeps over the text.", default=100, low=1, high=10**9)
     samples: int = setting(
         "How many states of the sampler to average, spread over the second half of the run.",
-        default=5,
-        low=1,
-        high=1000,
-    )
+        default=5, low=1, high=1000,
+    )  # fmt: skip
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -114,8 +118,8 @@ class HpySettings(WordSettings, UnitSettings, TokenSettings, TextSettings, Seede
             raise SettingError(f"{self.sweeps} sweeps have no {self.samples} samples")
         if self.order == INFINITE and self.boundary == "pad":
             raise SettingError("boundary is one of single, none where the order is infinite; not 'pad'")
-        if self.order != INFINITE and self.origins["max_order"] == "given":
-            raise SettingError("max_order means nothing without order infinite")
+        if self.order != INFINITE:
+            self._refuse(("max_order",), "without order infinite")
 
 
 class HmmSettings(WordSettings, UnitSettings, TokenSettings, TextSettings, Seeded, Parallel):
@@ -164,14 +168,12 @@ class HmmSettings(WordSettings, UnitSettings, TokenSettings, TextSettings, Seede
             raise SettingError(f"boundary is single for hidden Markov models; not {self.boundary!r}")
         if self.restarts > 1 and self.estimator != "em":
             raise SettingError("restarts means nothing without estimator em")
-        for name in () if self.learns else ("passes", "tolerance"):
-            if self.origins[name] == "given":
-                raise SettingError(f"{name} means nothing without expectation and maximisation")
-        for name in () if self.estimator != "em" else ("projection", "kappa", "rank_tolerance"):
-            if self.origins[name] == "given":
-                raise SettingError(f"{name} means nothing with estimator em")
-        if self.projection == "svd" and self.origins["kappa"] == "given":
-            raise SettingError("kappa means nothing with projection svd")
+        if not self.learns:
+            self._refuse(("passes", "tolerance"), "without expectation and maximisation")
+        if self.estimator == "em":
+            self._refuse(("projection", "kappa", "rank_tolerance"), "with estimator em")
+        if self.projection == "svd":
+            self._refuse(("kappa",), "with projection svd")
 
 
 class PlreSettings(WordSettings, UnitSettings, TokenSettings, TextSettings, Seeded, Parallel):
@@ -189,20 +191,14 @@ class PlreSettings(WordSettings, UnitSettings, TokenSettings, TextSettings, Seed
     discounting: str = setting(
         "One discount an order, or others for counts of 1, 2, and more.", default="plain", choices=("plain", "modified")
     )
-    discounts: Any = setting(
-        "Instead of estimated ones: one number (plain) or three (modified), for all orders or one entry an order.",
-        default=None, metavar="D|D1,D2,D3[;...]", parse=_discounts,
-    )  # fmt: skip
+    discounts: Any = DISCOUNTS
     lower: str = setting(
         "Counts of lower orders: numbers of types before an n-gram, or the mass that is taken from longer ones.",
         default="types", choices=("types", "mass"),
     )  # fmt: skip
-    unigram: str = setting(
-        "How to distribute the discounted unigram mass: uniformly over all words, or not at all.",
-        default="uniform", choices=("uniform", "types"),
-    )  # fmt: skip
+    unigram: str = UNIGRAM
     passes: int = setting("Updates of each matrix.", default=15, low=0, high=10**6)
-    strict: bool = setting("Fail where discounts cannot be estimated.", default=False)
+    strict: bool = STRICT
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -282,6 +278,4 @@ class LogLinearSettings(WordSettings, UnitSettings, TokenSettings, TextSettings,
         if self.signed > self.order:
             raise SettingError(f"a model of order {self.order} has no contexts of {self.signed - 1} words to be signed")
         if self.estimator == "fista":
-            given = [name for name in ("batch_tokens", "steepness", "noise") if self.origins[name] == "given"]
-            if given:
-                raise SettingError(f"{given[0]} means nothing without estimator stochastic")
+            self._refuse(("batch_tokens", "steepness", "noise"), "without estimator stochastic")

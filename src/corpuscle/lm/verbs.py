@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from corpuscle.errors import CorpuscleWarning, InputError, SettingError, warn
 from corpuscle.lm.settings import NgramSettings
 from corpuscle.progress import one_line, say
+from corpuscle.text.settings import ReadingSettings, TextSettings
 from corpuscle.text.wording import count, number, percent
 from corpuscle.verbs import (
     MOST,
@@ -33,7 +34,7 @@ from corpuscle.verbs import (
 )
 
 if TYPE_CHECKING:
-    from corpuscle.lm import ClassModel, Events, LanguageModel, LogLinearModel, NgramModel
+    from corpuscle.lm import Events, LanguageModel, LogLinearModel, NgramModel
     from corpuscle.text import Corpus
 
 # ---- texts
@@ -126,10 +127,17 @@ def train(
         raise SettingError("--memory limits counting alone: not with --class-model or --arpa")
     arguments: dict[str, Any] = {}
     if class_model is not None:
-        model = _over_classes(model, _CLASSES.read(class_model), names.get("class_model", "the class model"))
+        from corpuscle.lm import ClassModel
+
+        classes, name = _CLASSES.read(class_model), names.get("class_model", "the class model")
+        why = "a class n-gram knows the words that have a class"
+        model = _reading_as(model, classes, name, TextSettings.SETTINGS, why)
+        model = ClassModel(classes.as_dict(), model.replace(min_count=1))
     if start is not None:
         arguments["start"] = _START.read(start)
-        model = _going_on(model, arguments["start"], names.get("start", "the model to begin with"))
+        reading = (*ReadingSettings.SETTINGS, "boundary", "allow_markup")
+        name, why = names.get("start", "the model to begin with"), "a model that begins with another keeps its words"
+        model = _reading_as(model, arguments["start"], name, reading, why)
     if arpa is not None:
         model.check_arpa()
     if dev is not None:
@@ -157,28 +165,10 @@ def train(
     )
 
 
-def _over_classes(ngram: NgramModel, classes: Any, name: str) -> ClassModel:
-    """A class n-gram over some classes, whose text it has to read in the same way."""
-    from corpuscle.lm import ClassModel
-    from corpuscle.text.settings import TextSettings
-
-    if ngram.origins["min_count"] == "given":
-        raise SettingError("a class n-gram knows the words that have a class: --min-count has no part in it")
-    ngram = _reading_as(ngram, classes, name, TextSettings.SETTINGS)
-    return ClassModel(classes.as_dict(), ngram.replace(min_count=1))
-
-
-def _going_on(model: LogLinearModel, start: LogLinearModel, name: str) -> LogLinearModel:
-    """A log-linear model that can begin with the weights of another one."""
-    from corpuscle.text.settings import ReadingSettings
-
+def _reading_as(model: Any, other: Any, name: str, settings: Iterable[str], why: str) -> Any:
+    """A learner that reads text as another model does, whose words it has: other settings may not have been given."""
     if model.origins["min_count"] == "given":
-        raise SettingError("a model that begins with another keeps its words: --min-count has no part in it")
-    return _reading_as(model, start, name, (*ReadingSettings.SETTINGS, "boundary", "allow_markup"))
-
-
-def _reading_as(model: Any, other: Any, name: str, settings: Iterable[str]) -> Any:
-    """A learner that reads text as another model does; other settings may not have been given."""
+        raise SettingError(f"{why}: --min-count has no part in it")
     same = {each: getattr(other, each) for each in settings}
     if any(model.origins[each] == "given" and getattr(model, each) != value for each, value in same.items()):
         raise SettingError(f"{name} was learned from text that was read in another way")
@@ -459,19 +449,9 @@ def warm() -> None:
 
     import numpy as np
 
+    from corpuscle import lm
     from corpuscle.engine.ngrams.trie import look_up
-    from corpuscle.lm import (
-        CacheModel,
-        HmmModel,
-        HpyModel,
-        LogLinearModel,
-        NgramModel,
-        PlreModel,
-        read_arpa,
-        write_arpa,
-    )
-    from corpuscle.lm.kernels.external_counting import Spilled, merge_spilled
-    from corpuscle.lm.kernels.merging import merge_ngrams
+    from corpuscle.lm.kernels.counting import Spilled, merge_ngrams, merge_spilled
     from corpuscle.model import read
     from corpuscle.text import Corpus
     from corpuscle.text import warm as warm_text
@@ -482,32 +462,29 @@ def warm() -> None:
         warnings.simplefilter("ignore", CorpuscleWarning)
         path = os.path.join(folder, "model")
         for settings in ({}, {"boundary": "none"}, {"method": "backoff-mkn"}, {"prune": (0, 1), "entropy": 1e-9}):
-            model = NgramModel(order=3, min_count=1, **settings).fit(corpus)
+            model = lm.NgramModel(order=3, min_count=1, **settings).fit(corpus)
             if model.ngrams_ is not None:
                 merge_ngrams(model.ngrams_, model.ngrams_)
                 merge_spilled([Spilled(model.ngrams_, 1, folder)] * 2, folder)
                 look_up(model.ngrams_, np.array([[3, 4]]))
             model.save(path)
-            loaded = NgramModel.from_container(read(path))
+            loaded = lm.NgramModel.from_container(read(path))
             loaded.perplexity(corpus, draws=10)
             loaded.next_words(["a"])  # lays the model out, so that from now on it scores otherwise
             loaded.perplexity(corpus, draws=10)
-        NgramModel(order=2, min_count=1).fit(corpus, dev=corpus)
-        PlreModel(order=3, min_count=1, ranks=(2,), lower="mass").fit(corpus).perplexity(corpus, draws=10)
-        cache = CacheModel(min_count=1).fit(corpus)
-        cache.perplexity(corpus, draws=10)
-        cache.next_words(["a"])
+        lm.NgramModel(order=2, min_count=1).fit(corpus, dev=corpus)
+        lm.PlreModel(order=3, min_count=1, ranks=(2,), lower="mass").fit(corpus).perplexity(corpus, draws=10)
+        lm.CacheModel(min_count=1).fit(corpus).perplexity(corpus, draws=10)
         for order in (2, "infinite"):
-            sampled = HpyModel(order=order, sweeps=2, samples=1, min_count=1).fit(corpus)
+            sampled = lm.HpyModel(order=order, sweeps=2, samples=1, min_count=1).fit(corpus)
             sampled.perplexity(corpus, draws=10)
             sampled.next_words(["a"])
             with sampled.checkpoint(corpus, path) as checkpoint:
                 checkpoint.every = 0.0
                 sampled.fit(corpus, checkpoint=checkpoint)
         for estimator in "hkz", "em":
-            hidden = HmmModel(states=1, estimator=estimator, min_count=1, pool=1).fit(corpus)
-            hidden.perplexity(corpus, draws=10)
-        common = LogLinearModel(order=2, passes=1, min_count=1)
+            lm.HmmModel(states=1, estimator=estimator, min_count=1, pool=1).fit(corpus).perplexity(corpus, draws=10)
+        common = lm.LogLinearModel(order=2, passes=1, min_count=1)
         for made in (
             common.replace(penalty="l1", signed=2),
             common,
@@ -516,8 +493,8 @@ def warm() -> None:
         ):
             with made.checkpoint(corpus, path) as checkpoint:
                 made.fit(corpus, corpus, checkpoint=checkpoint).save(path)
-            begun = LogLinearModel.from_container(read(path))
+            begun = lm.LogLinearModel.from_container(read(path))
             begun.perplexity(corpus, draws=10)
             common.replace(order=3).fit(corpus, start=begun)
-        write_arpa(model, path)
-        read_arpa(path)
+        lm.write_arpa(model, path)
+        lm.read_arpa(path)

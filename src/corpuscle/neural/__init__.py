@@ -15,11 +15,10 @@ from corpuscle.lazy import contents
 if TYPE_CHECKING:
     from corpuscle.neural.base import draw_attention
     from corpuscle.neural.decoder import Decoder, Hypothesis, Report
-    from corpuscle.neural.kernels.softmax import fused_argmax, fused_topk
+    from corpuscle.neural.kernels.search import fused_argmax, fused_topk
     from corpuscle.neural.onnx_export import write_onnx
     from corpuscle.neural.output import Shortlist
-    from corpuscle.neural.reference import encode, start, step
+    from corpuscle.neural.reference import Weights, encode, shapes, start, step
     from corpuscle.neural.settings import PRESETS, Architecture, DecodingSettings
-    from corpuscle.neural.weights import Weights, shapes
 
 __all__, __getattr__, __dir__ = contents(__name__, __file__)

@@ -21,8 +21,8 @@ from corpuscle.learning import Checkpoint
 from corpuscle.model import ITEMS, Array, Arrays, Container, Model, Record, numbered, separated, vocab_arrays
 from corpuscle.neural.decoder import Decoder, Hypothesis
 from corpuscle.neural.output import Shortlist
+from corpuscle.neural.reference import Weights, shapes
 from corpuscle.neural.settings import Architecture, NetworkSettings
-from corpuscle.neural.weights import Weights, shapes
 from corpuscle.settings import Seeded, learned
 from corpuscle.text.corpus import SPACE
 from corpuscle.text.vocab import END, FIRST, START, Vocab
@@ -85,6 +85,20 @@ class Lessons(NamedTuple):
     choose: bool = True
 
 
+def guide_of(links: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
+    """Which positions of a source belong to each position of its target, float32 (m, n): rows sum to one, or to 0 where
+    nothing is linked. ``links`` (k, 2): source and target units that belong together; ``rows`` (m,), ``columns`` (n,):
+    of which unit each target and source position is a part.
+
+    >>> guide_of(np.array([[0, 1], [1, 1]]), np.array([0, 1, 1]), np.array([0, 1])).tolist()
+    [[0.0, 0.0], [0.5, 0.5], [0.5, 0.5]]
+    """
+    units = np.zeros((rows.max(initial=-1) + 1, columns.max(initial=-1) + 1), np.float32)
+    units[links[:, 1], links[:, 0]] = 1
+    matrix = units[rows][:, columns]
+    return matrix / np.maximum(1, matrix.sum(axis=1, keepdims=True))
+
+
 def _architecture(extra: Mapping[str, Any]) -> Architecture:
     given = extra.get("architecture")
     fields = {field.name for field in dataclasses.fields(Architecture)}
@@ -145,7 +159,7 @@ class Networks(NetworkSettings, Seeded, Model):
 
     def _train(self, lessons: Lessons, checkpoint: Checkpoint, count: str = "members", **work: Any) -> None:
         """Learn; ``count``: see ``member_arrays``; ``work``: workers or a cluster."""
-        from corpuscle.neural.ensemble import train
+        from corpuscle.neural.training import train
 
         kinds = [0] * self.ensemble + [1] * self.right_to_left
         seeds = [self.seed + 1000 * number for number in range(len(kinds))]
@@ -156,9 +170,7 @@ class Networks(NetworkSettings, Seeded, Model):
 
     def _tasks(self, lessons: Lessons) -> list[Any]:
         """What the models learn from: from left to right, and with reversed targets."""
-        from corpuscle.neural.ensemble import plan_of
-        from corpuscle.neural.examples import Examples
-        from corpuscle.neural.training import Task
+        from corpuscle.neural.training import Examples, Task, plan_of
 
         a, tasks = self.architecture, []
         plan = plan_of(self, a, len(lessons.rows), lessons.guide)._replace(choose=lessons.choose)
@@ -220,14 +232,9 @@ class Networks(NetworkSettings, Seeded, Model):
         return check_precision(one, other, sources, tolerance, workers_=self.workers, **given)
 
     def _best(
-        self,
-        sources: Sequence[np.ndarray],
-        n_best: int,
-        beam: int,
-        precision: str | None = None,
-        shortlist: Shortlist | None = None,
-        scores: bool = True,
-    ) -> list[list[Hypothesis]]:
+        self, sources: Sequence[np.ndarray], n_best: int, beam: int, precision: str | None = None,
+        shortlist: Shortlist | None = None, scores: bool = True,
+    ) -> list[list[Hypothesis]]:  # fmt: skip
         """The best targets of each source, ranked by the models of both directions; none for an empty source. Without
         ``scores`` there are no probabilities where a beam of 1 needs none."""
         if n_best < 1:

@@ -24,12 +24,11 @@ import numpy as np
 
 from corpuscle.errors import InputError, SettingError, warn
 from corpuscle.neural.forward import Batch, Buffers, Encoded, Network, State, network, stacked
-from corpuscle.neural.kernels.beam import Finished, Live, Nodes, advance, choose, follow
 from corpuscle.neural.kernels.products import MATRICES
-from corpuscle.neural.kernels.softmax import NoClass, Ranked
+from corpuscle.neural.kernels.search import Finished, Live, NoClass, Nodes, Ranked, advance, choose, follow
 from corpuscle.neural.output import Ensemble, Output, Shortlist
+from corpuscle.neural.reference import Weights, shapes
 from corpuscle.neural.settings import Architecture, DecodingSettings
-from corpuscle.neural.weights import Weights, shapes
 from corpuscle.scale import workers
 from corpuscle.text.vocab import END, START, UNKNOWN, Vocab
 
@@ -72,13 +71,11 @@ class Report:
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
-        """Time a stage."""
         begin = time.thread_time()
         yield
         self.seconds[name] = self.seconds.get(name, 0.0) + time.thread_time() - begin
 
     def add(self, other: Report) -> None:
-        """Count another run in."""
         for name in ("sentences", "symbols", "batches", "steps", "rows", "live"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
         for name, seconds in other.seconds.items():
@@ -86,7 +83,6 @@ class Report:
         self.curve += other.curve
 
     def to_json(self) -> dict[str, Any]:
-        """The report as JSON has it."""
         names = ("sentences", "symbols", "batches", "steps", "rows", "live", "softmax", "precision", "peak_memory")
         return {name: getattr(self, name) for name in names} | {"seconds": dict(self.seconds)}
 
@@ -113,23 +109,16 @@ class _Block:
         self.work, self.settings, self.shortlist = work, run.settings, run.shortlist
         self.report, self.room = report, Buffers()
         settings, n = run.settings, len(work.sources)
-        self.networks, self.whole = run.decoder.networks, run.decoder.output
-        self.output = self.whole
+        self.networks = run.decoder.networks
+        self.output = self.whole = run.decoder.output
         lengths = np.array([len(source) for source in work.sources])
         limits = np.minimum(settings.length_factor * lengths + settings.length_extra, 1 << 20).astype(np.int32)
         shape = (n, settings.beam)
-        self.finished = Finished(
-            np.zeros(n, np.int32),
-            np.full(shape, -np.inf),
-            np.full(shape, -np.inf),
-            np.full(shape, -1, np.int32),
-            np.zeros(shape, np.int32),
-            limits,
-        )
-        self.live = _no_rows()
-        self.symbols = np.zeros(0, np.int32)
+        scores, totals, nodes = np.full(shape, -np.inf), np.full(shape, -np.inf), np.full(shape, -1, np.int32)
+        self.finished = Finished(np.zeros(n, np.int32), scores, totals, nodes, np.zeros(shape, np.int32), limits)
+        none = self.symbols = self.held = np.zeros(0, np.int32)  # held: the sentences that are encoded
+        self.live = Live(none, np.zeros(0), none, none)
         self.nodes, self.used = Nodes(np.empty(4096, np.int32), np.empty(4096, np.int32)), 0
-        self.held = np.zeros(0, np.int32)  # the sentences that are encoded
         self.slots = np.zeros(n, np.int32)  # where each of them is among those
         self.encoded: list[Encoded] = []
         self.states: list[State] = []
@@ -237,7 +226,6 @@ class _Block:
     # ---- the whole
 
     def run(self) -> None:
-        """Write all sentences."""
         settings, n = self.settings, len(self.work.sources)
         cuts = _cuts([len(source) + 1 for source in self.work.sources], settings)
         joins = settings.refill and settings.batching != "naive"
@@ -258,7 +246,6 @@ class _Block:
             self.drop()
 
     def results(self) -> list[list[Hypothesis]]:
-        """The best hypotheses of each sentence."""
         done, wanted = self.finished, min(self.settings.nbest, self.settings.beam)
         order = np.argsort(-done.scores, axis=1, kind="stable")[:, :wanted]
         there = np.arange(order.shape[1]) < done.counts[:, None]
@@ -271,18 +258,10 @@ class _Block:
         follow(self.nodes, lasts, starts, symbols)
         if not self.report.softmax:
             scores = logs = np.full(len(lasts), np.nan)
-        every = [
-            Hypothesis(symbols[a:b], score, log)
-            for a, b, score, log in zip(
-                starts[:-1].tolist(), starts[1:].tolist(), scores.tolist(), logs.tolist(), strict=True
-            )
-        ]
+        spans = [symbols[a:b] for a, b in pairwise(starts.tolist())]
+        every = list(map(Hypothesis, spans, scores.tolist(), logs.tolist()))
         ends = np.cumsum(there.sum(axis=1)).tolist()
         return [every[a:b] for a, b in zip([0, *ends], ends, strict=False)]
-
-
-def _no_rows() -> Live:
-    return Live(np.zeros(0, np.int32), np.zeros(0), np.zeros(0, np.int32), np.zeros(0, np.int32))
 
 
 def _cuts(lengths: Sequence[int], settings: DecodingSettings) -> list[int]:
@@ -299,7 +278,6 @@ def _cuts(lengths: Sequence[int], settings: DecodingSettings) -> list[int]:
 
 
 def _write(work: _Work, run: _Run) -> tuple[list[list[Hypothesis]], Report]:
-    """Write the sentences of a chunk."""
     report = Report(softmax=run.decoder.needs_softmax(run.settings))
     block = _Block(work, run, report)
     block.run()
@@ -316,13 +294,9 @@ class Decoder:
     """
 
     def __init__(
-        self,
-        weights: Weights | Sequence[Weights],
-        *,
-        precision: str = "fp32",
-        forbidden: Sequence[int] = (UNKNOWN, START),
-        arithmetic: bool = False,
-    ):
+        self, weights: Weights | Sequence[Weights], *, precision: str = "fp32",
+        forbidden: Sequence[int] = (UNKNOWN, START), arithmetic: bool = False,
+    ):  # fmt: skip
         self.weights = (weights,) if isinstance(weights, Weights) else tuple(weights)
         if precision not in MATRICES:
             raise SettingError(f"precision is one of {', '.join(MATRICES)}; not {precision!r}")
@@ -337,7 +311,6 @@ class Decoder:
         self.report_ = Report()
 
     def __repr__(self) -> str:
-        """How many models in which precision."""
         return f"<Decoder of {len(self.weights)} models, {self.precision}>"
 
     def needs_softmax(self, settings: DecodingSettings) -> bool:
@@ -345,15 +318,9 @@ class Decoder:
         return settings.scores or settings.beam > 1 or len(self.networks) > 1
 
     def decode(
-        self,
-        sources: Sequence[np.ndarray],
-        settings: DecodingSettings | None = None,
-        *,
-        shortlist: Shortlist | None = None,
-        workers_: int | None = None,
-        cluster: Any = None,
-        **given: Any,
-    ) -> list[list[Hypothesis]]:
+        self, sources: Sequence[np.ndarray], settings: DecodingSettings | None = None, *,
+        shortlist: Shortlist | None = None, workers_: int | None = None, cluster: Any = None, **given: Any,
+    ) -> list[list[Hypothesis]]:  # fmt: skip
         """The best targets of every source, best first; none for an empty source. What the run has done is in
         ``report_``.
 
@@ -386,12 +353,9 @@ class Decoder:
         return results
 
     def score(
-        self,
-        sources: Sequence[np.ndarray],
-        targets: Sequence[np.ndarray],
-        workers_: int | None = None,
+        self, sources: Sequence[np.ndarray], targets: Sequence[np.ndarray], workers_: int | None = None,
         cluster: Any = None,
-    ) -> np.ndarray:
+    ) -> np.ndarray:  # fmt: skip
         """The natural logs of the probabilities of given targets (END follows each), float64 (n,). Forbidden symbols
         count as well as others here, so that every target has a probability."""
         lengths = np.array([len(target) for target in targets], np.int64)

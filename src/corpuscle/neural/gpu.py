@@ -1,7 +1,7 @@
 """Bias, softmax and the k best classes in one pass, for tensors on a graphics processor: a Triton kernel.
 
 Hoang, Dwojak, Krislauks, Torregrosa and Heafield, "Fast neural machine translation implementation", 2018, section 3.1;
-``corpuscle.neural.kernels.softmax`` has the idea and its notation. One program does one row, a block of classes after
+``corpuscle.neural.kernels.search`` has the idea and its notation. One program does one row, a block of classes after
 the other. The k best of a block are found one by one: its largest score, if it is above the smallest that is kept,
 takes that one's place.
 
@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import Any
 
 from corpuscle.errors import SettingError, require
-from corpuscle.neural.kernels.softmax import NoClass
+from corpuscle.neural.kernels.search import NoClass
 
 torch: Any = require("torch", extra="neural")
 triton: Any = require("triton", extra="gpu")

@@ -26,8 +26,7 @@ from typing import Any
 import numpy as np
 
 from corpuscle.errors import require
-from corpuscle.neural.reference import EPSILON, positions
-from corpuscle.neural.weights import Weights
+from corpuscle.neural.reference import EPSILON, Weights, positions
 from corpuscle.text.files import write_atomically
 from corpuscle.text.vocab import FIRST, MARKUP
 
@@ -63,11 +62,9 @@ class _Graph:
         return name
 
     def weight(self, name: str) -> str:
-        """An array of the model."""
         return self.array(name, self.weights.arrays[name])
 
     def ints(self, *values: int) -> str:
-        """A constant list of whole numbers."""
         return self.array(f"ints {values}", np.array(values, np.int64))
 
     def product(self, x: str, name: str) -> str:
@@ -75,7 +72,6 @@ class _Graph:
         return self.op("MatMul", x, self.weight(name))
 
     def add(self, *terms: str) -> str:
-        """A sum."""
         total = terms[0]
         for term in terms[1:]:
             total = self.op("Add", total, term)
@@ -89,7 +85,6 @@ class _Graph:
         return self.op("LayerNormalization", x, self.weight(gain), *more, axis=-1, epsilon=EPSILON)
 
     def embedded(self, symbols: str, table: str = "embedding") -> str:
-        """The vectors of symbols."""
         return self.op("Gather", self.weight(table), symbols, axis=0)
 
     def made(self, name: str, inputs: Mapping[str, tuple[Any, Shape]], outputs: Mapping[str, tuple[str, Shape]]) -> Any:

@@ -20,8 +20,8 @@ import numpy as np
 
 from corpuscle.neural.forward import Buffers
 from corpuscle.neural.kernels.products import Matrix
-from corpuscle.neural.kernels.softmax import NoClass, Ranked, absorb, nothing, peaks, ranked
-from corpuscle.neural.weights import Weights
+from corpuscle.neural.kernels.search import NoClass, Ranked, absorb, nothing, peaks, ranked
+from corpuscle.neural.reference import Weights
 from corpuscle.text.vocab import END, UNKNOWN
 
 SCORES = 1 << 18
@@ -37,7 +37,6 @@ class Output:
 
     @classmethod
     def of(cls, weights: Weights, matrix: type[Matrix]) -> Output:
-        """The output layer of a model."""
         vectors = weights.arrays["embedding" if weights.architecture.tied else "output"]
         return cls(vectors, weights.arrays["output_bias"], matrix(vectors.T))
 
@@ -69,7 +68,7 @@ class Output:
         for first, scores, bias in self._blocks(hidden, room):
             absorb(best, scores, bias, first)
         found = ranked(best)
-        return found if self.classes is None else Ranked(self._names(found.classes), found.logs)
+        return Ranked(self._names(found.classes), found.logs)
 
     def first(self, hidden: np.ndarray, room: Buffers) -> Ranked:
         """The best class of each row, without softmax; all logs are 0."""
@@ -82,12 +81,10 @@ class Output:
             chosen[better], highest[better] = here[better] + first, value[better]
         if (chosen < 0).any():
             raise NoClass(int(chosen.argmin()), "no class is allowed")
-        names = chosen if self.classes is None else self._names(chosen)
-        return Ranked(names[:, None], np.zeros((len(hidden), 1), np.float32))
+        return Ranked(self._names(chosen)[:, None], np.zeros((len(hidden), 1), np.float32))
 
     def _names(self, chosen: np.ndarray) -> np.ndarray:
-        assert self.classes is not None
-        return np.where(chosen < 0, np.int32(-1), self.classes[chosen])
+        return chosen if self.classes is None else np.where(chosen < 0, np.int32(-1), self.classes[chosen])
 
     def logs(self, hidden: np.ndarray, room: Buffers) -> np.ndarray:
         """The logs of the probabilities of all classes, (rows, n)."""
@@ -129,8 +126,7 @@ class Ensemble:
         best = nothing(len(logs), min(k, len(self)))
         absorb(best, logs, np.zeros(len(self), np.float32))
         ranked(best)
-        names = self.outputs[0].classes
-        return Ranked(best.classes if names is None else self.outputs[0]._names(best.classes), best.scores)
+        return Ranked(self.outputs[0]._names(best.classes), best.scores)
 
     def first(self, hidden: Sequence[np.ndarray], room: Buffers) -> Ranked:
         """The best class of each row, of a single model without softmax."""
@@ -146,7 +142,6 @@ class Shortlist:
         self.likely = np.ascontiguousarray(likely, np.int32)
 
     def __repr__(self) -> str:
-        """How many targets."""
         return f"<Shortlist of {len(self.always):,} targets and {self.likely.shape[1]:,} for each source symbol>"
 
     @classmethod
@@ -158,15 +153,9 @@ class Shortlist:
 
     @classmethod
     def of_links(
-        cls,
-        sources: np.ndarray,
-        targets: np.ndarray,
-        weights: np.ndarray,
-        counts: np.ndarray,
-        size: int,
-        frequent: int = 100,
-        best: int = 100,
-    ) -> Shortlist:
+        cls, sources: np.ndarray, targets: np.ndarray, weights: np.ndarray, counts: np.ndarray, size: int,
+        frequent: int = 100, best: int = 100,
+    ) -> Shortlist:  # fmt: skip
         """From linked symbols, (n,) each, whose weights add up, and counts (target_size,) of targets; ``size``: how
         many source symbols there are."""
         keys, places = np.unique(sources.astype(np.int64) * len(counts) + targets, return_inverse=True)

@@ -1,13 +1,20 @@
-"""The settings of neural models: how large they are, and how they learn. Imports neither NumPy nor PyTorch."""
+"""The settings of neural models: how large they are, how they learn, and how verbs apply and export them.
+
+Imports neither NumPy nor PyTorch.
+"""
 
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 from corpuscle.errors import SettingError
 from corpuscle.settings import Settings, setting
+from corpuscle.verbs import path
 
 CELLS = ("gru", "mlstm", "transformer")
 SCHEDULES = ("linear", "plateau", "root")
@@ -173,3 +180,49 @@ class DecodingSettings(Settings):
     normalisation: float = setting("Divide by length to this power.", default=1.0, low=0, high=10)
     length_factor: int = setting("Targets are at most so many times as long as sources,", default=3, low=0, high=1000)
     length_extra: int = setting("plus so many symbols.", default=10, low=1, high=100_000)
+
+
+BEAM: Any = setting("Hypotheses kept at each step, instead of the model's.", default=None, low=1, high=10_000)
+PRECISION: Any = setting("Neural: numbers of 8 bits are quicker.", default=None, choices=("fp32", "int8"))
+TOLERANCE: Any = setting(
+    "Refuse 8 bits if more than this share of the first 200 inputs changes.",
+    default=0.005, low=0, high=1, metavar="SHARE",
+)  # fmt: skip
+REPORT: Any = path(
+    "Neural: write rows, steps, seconds by stage and memory of the run (JSON).", form="file", option=True
+)
+
+
+@contextmanager
+def applying(model: Any, texts: Any, precision: str | None, tolerance: float, report: str | None) -> Iterator[None]:
+    """The frame of the application of a model to some texts: before it, numbers of 8 bits are compared with the usual
+    ones; after it, what was done is written to ``report``. Both are for networks only."""
+    from corpuscle.neural.base import Networks
+    from corpuscle.text.files import write_atomically
+
+    networks = isinstance(model, Networks)
+    if report is not None and not networks:
+        raise SettingError("--report is about networks")
+    if precision == "int8" and networks:
+        model.check_precision(texts, precision, tolerance)
+    yield
+    if report is not None:
+        import json
+
+        with write_atomically(report, "w") as out:
+            out.write(json.dumps(model.decoder(precision or "fp32").report_.to_json()) + "\n")
+
+
+def export_networks(model: Any, output: str | None) -> None:
+    """Write every network of a model as ONNX: a decoder's step and its encoder; several networks are numbered."""
+    from pathlib import Path
+
+    from corpuscle.neural import write_onnx
+    from corpuscle.progress import say
+
+    if output in (None, "-"):
+        raise SettingError("a neural model becomes several files: say where with -o")
+    place, several = Path(output), len(model.models_) > 1
+    for number in range(len(model.models_)):
+        file = place.with_name(f"{place.stem}.{number + 1}{place.suffix}") if several else place
+        say("wrote " + " and ".join(map(str, write_onnx(model.weights(number), file))))

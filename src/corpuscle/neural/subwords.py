@@ -39,7 +39,6 @@ class Pieces(NamedTuple):
         return self.words[self.starts[sentence] : self.starts[sentence + 1]]
 
     def split(self) -> list[np.ndarray]:
-        """The pieces of each sentence."""
         return [self.symbols[a:b] for a, b in pairwise(self.starts.tolist())]
 
 
@@ -52,7 +51,6 @@ class Subwords:
         self.index = grown(new_index(-(-len(merges) // 4)), self.merges, 0, len(merges))
 
     def __repr__(self) -> str:
-        """How many pieces."""
         return f"<Subwords: {len(self.vocab) - FIRST:,} pieces by {len(self.merges):,} merges>"
 
     @classmethod
@@ -106,7 +104,6 @@ class Subwords:
         return symbols[there], kept[starts_of(parts)]
 
     def pieces(self, corpus: Corpus) -> Pieces:
-        """A text in pieces."""
         used, types = np.unique(corpus.tokens, return_inverse=True)
         pieces, starts = self._cut(corpus.vocab.decode(used))
         places, _ = items_of(starts, types)

@@ -8,25 +8,113 @@ of an ensemble can be anywhere: in this process, in others, on a cluster.
 - the running mean: theta_bar = D theta_bar + (1 - D) theta, D = min(1 - 1e-4, (t + 1) / (t + 10)) after update t;
 - attention guided by known links: Chen, Matusov, Khadivi and Peter, "Guided alignment training for topic-aware neural
   machine translation", 2016, section 4.
+
+The members of an ensemble are trained side by side, each from random weights of its own. They advance a few updates at
+a time, in processes or on a cluster if there are several, and come back after each time: so unfinished work is kept in
+one place, and where they were trained does not matter.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from corpuscle.errors import CorpuscleError, warn
+from corpuscle.learning import Checkpoint, Learner
 from corpuscle.measure.translations import bleu
+from corpuscle.model import Array, numbered, separated
 from corpuscle.neural.decoder import Decoder
-from corpuscle.neural.examples import Examples, batches, shifted
 from corpuscle.neural.network import Batch, Dropping, forward, keep_all, torch
-from corpuscle.neural.settings import Architecture
-from corpuscle.neural.weights import Weights, shapes
+from corpuscle.neural.reference import Weights, shapes
+from corpuscle.neural.settings import Architecture, NetworkSettings
 from corpuscle.random import Random
-from corpuscle.text.vocab import UNKNOWN, Vocab
+from corpuscle.scale import default_workers, processes
+from corpuscle.text.corpus import items_of, starts_of
+from corpuscle.text.vocab import END, START, UNKNOWN, Vocab
+
+
+class Padded(NamedTuple):
+    """Sequences of a batch, the places after their ends filled with END: ``symbols`` int64 (b, longest); ``real`` bool,
+    which places are not filled."""
+
+    symbols: np.ndarray
+    real: np.ndarray
+
+
+class Examples(NamedTuple):
+    """Pairs to learn from: ``sources`` and ``targets`` int32, one sequence after the other without START and END, and
+    ``source_starts``, ``target_starts`` int64 (n + 1,), where each begins.
+
+    ``links``: float32, for each pair one number for each target and source position (the target's rows one after the
+    other, END excluded): how sure it is that they belong together; from ``link_starts`` int64 (n + 1,) on. Empty where
+    nothing is known.
+    """
+
+    sources: np.ndarray
+    source_starts: np.ndarray
+    targets: np.ndarray
+    target_starts: np.ndarray
+    links: np.ndarray
+    link_starts: np.ndarray
+
+    @classmethod
+    def of(cls, pairs: Sequence[tuple[np.ndarray, np.ndarray]], links: Sequence[np.ndarray] | None = None) -> Examples:
+        """Pairs of int arrays; ``links``: a matrix (m, n) for each, if they are known."""
+        sides = [[pair[side] for pair in pairs] for side in (0, 1)]
+        flat = [np.concatenate([*side, np.zeros(0)]).astype(np.int32) for side in sides]
+        starts = [starts_of(map(len, side)) for side in sides]
+        known = links or []
+        cells = np.concatenate([*(matrix.ravel() for matrix in known), np.zeros(0)]).astype(np.float32)
+        return cls(flat[0], starts[0], flat[1], starts[1], cells, starts_of([matrix.size for matrix in known]))
+
+    def __len__(self) -> int:
+        return len(self.source_starts) - 1
+
+    def side(self, which: np.ndarray, target: bool) -> Padded:
+        """The sources, or the targets, of some pairs."""
+        if target:
+            return padded(self.targets, self.target_starts, which)
+        return padded(self.sources, self.source_starts, which)
+
+    def links_of(self, which: np.ndarray, m: int, n: int) -> np.ndarray:
+        """The links of some pairs, padded with zeros: float32 (b, m, n)."""
+        result = np.zeros((len(which), m, n), np.float32)
+        for row, i in enumerate(which.tolist()):
+            matrix = self.links[self.link_starts[i] : self.link_starts[i + 1]]
+            height = self.target_starts[i + 1] - self.target_starts[i]
+            result[row, :height, : len(matrix) // max(1, height)] = matrix.reshape(height, -1)
+        return result
+
+
+def padded(flat: np.ndarray, starts: np.ndarray, which: np.ndarray) -> Padded:
+    """Some sequences with END after each."""
+    lengths = starts[which + 1] - starts[which] + 1
+    real = np.arange(lengths.max(initial=1)) < lengths[:, None]
+    symbols = np.full(real.shape, END, np.int64)
+    inside = real.copy()
+    inside[np.arange(len(which)), lengths - 1] = False
+    places, _ = items_of(starts, which)
+    symbols[inside] = flat[places]
+    return Padded(symbols, real)
+
+
+def shifted(symbols: np.ndarray) -> np.ndarray:
+    """What the decoder reads while it writes some symbols: START and all but the last."""
+    return np.concatenate([np.full((len(symbols), 1), START), symbols[:, :-1]], axis=1)
+
+
+def batches(examples: Examples, size: int, seed: int, epoch: int) -> list[np.ndarray]:
+    """All pairs in batches of ``size``, pairs of about equal length together, in an order of this epoch."""
+    random = Random(seed, "neural/batches", epoch)
+    source, target = np.diff(examples.source_starts), np.diff(examples.target_starts)
+    order = np.lexsort((random.uniforms(len(examples)), target, source))
+    cut = [order[first : first + size] for first in range(0, len(order), size)]
+    return random.shuffled(cut)
+
 
 BETAS = {True: (0.9, 0.999), False: (0.9, 0.98)}
 """Decays of Adam's moments, for recurrent models and for transformers."""
@@ -70,7 +158,6 @@ class Task(NamedTuple):
 
     @property
     def shapes(self) -> dict[str, tuple[int, ...]]:
-        """Names and shapes of all weights."""
         return shapes(self.architecture, *map(len, self.vocabs))
 
 
@@ -195,7 +282,6 @@ def _validated(progress: Progress, task: Task) -> Progress:
 
 
 def _dropping(plan: Plan, seed: int, update: int) -> Dropping:
-    """The masks of one update."""
     random = Random(seed, "neural/dropout", update)
 
     def drop(*shape: int, symbols: bool = False) -> Any:
@@ -258,3 +344,139 @@ def quality(task: Task, arrays: Mapping[str, np.ndarray]) -> float:
         return float(bleu(*lines, draws=1).figures["bleu"])
     right = [tuple(best.tolist()) in good for best, good in zip(found, task.accepted, strict=True)]
     return sum(right) / len(right)
+
+
+UPDATES = 20
+"""The number of updates that are made at a time: about a second."""
+
+_VECTORS = ("weights", "first", "second", "mean", "best")
+
+
+class Member(NamedTuple):
+    """One model in training: which of the tasks it learns, and how far it has come."""
+
+    task: int
+    progress: Progress
+
+
+def member_arrays(count: str, stage: str = "") -> Any:
+    """What a file with unfinished work has of each member, see ``learning.partial``; ``count`` names the fact that says
+    how many there are."""
+
+    def arrays(extra: Mapping[str, Any]) -> dict[str, Array]:
+        members = extra.get(count)
+        if type(members) is not int or not 1 <= members <= 1000:
+            raise ValueError("it does not say how many models it has")
+        vectors = dict.fromkeys(_VECTORS, Array("float32", (f"parameters{stage}",), finite=True))
+
+        def each(number: int) -> dict[str, Array]:
+            rows = Array("float64", (f"rows{stage}/{number}", 3), finite=True, low=0)
+            return {**vectors, "rows": rows, "facts": Array("int64", (2,), low=0)}
+
+        return numbered("member", map(each, range(members)))
+
+    return arrays
+
+
+SEEN, FEWEST_PASSES, MOST_PASSES = 450_000, 12, 100
+"""The number of pairs that are seen, and how often those of a set at least and at most, by default."""
+
+
+def plan_of(settings: NetworkSettings, a: Architecture, pairs: int, guide: float) -> Plan:
+    """The plan that settings make for a model of this size and this number of pairs."""
+    rate = settings.rate
+    if rate is None:
+        rate = 0.001 if not a.recurrent else 0.01 if a.state <= 128 else 0.002 if a.state <= 256 else 0.0003
+    schedule = settings.schedule_of(a)
+    batch = settings.batch or (32 if a.recurrent else 128)
+    pass_ = max(1, -(-pairs // batch))
+    interval = settings.validate_every or min(500, pass_)
+    epochs = settings.max_epochs or min(MOST_PASSES, max(FEWEST_PASSES, round(SEEN / max(1, pairs))))
+    updates = max(1, -(-epochs * pass_ // interval)) * interval
+    patience = settings.patience or (updates if schedule == "linear" else 5)
+    return Plan(
+        settings.dropout, settings.symbol_dropout, settings.label_smoothing, rate, settings.warm_up, batch, patience,
+        settings.decay, interval, settings.average_weights, guide, schedule, updates,
+    )  # fmt: skip
+
+
+def _advanced(member: Member, tasks: Sequence[Task]) -> Member:
+    return member._replace(progress=advance(member.progress, tasks[member.task], UPDATES))
+
+
+class Members(Learner):
+    """Trains the members. A sweep ends with a validation; its row of the history: cross-entropy and quality, both
+    means over members.
+
+    ``kinds``: which of the ``tasks`` each member learns; ``seeds``: one for each member.
+    """
+
+    def __init__(self, tasks: Sequence[Task], kinds: Sequence[int], seeds: Sequence[int], pool: Any):
+        self.tasks, self.pool = list(tasks), pool
+        self.members = [Member(kind, begun(tasks[kind], seed)) for kind, seed in zip(kinds, seeds, strict=True)]
+
+    def steps(self, sweep: int) -> int:
+        """As many as the validation interval has parts."""
+        return -(-self.tasks[0].plan.interval // UPDATES)
+
+    def step(self, sweep: int, number: int) -> None:
+        self.members = list(self.pool.map(_advanced, self.members, self.tasks))
+
+    def finish(self, sweep: int) -> np.ndarray:
+        """What the validation has found."""
+        rows = [member.progress.history[-1, :2] for member in self.members if len(member.progress.history)]
+        if not rows:
+            raise CorpuscleError("the loss was not finite before the first validation: a smaller --rate may help")
+        return np.mean(rows, axis=0)
+
+    def over(self) -> bool:
+        """Whether all members have learned what they could."""
+        return all(member.progress.over(self.tasks[member.task].plan) for member in self.members)
+
+    def best(self) -> list[dict[str, np.ndarray]]:
+        """The arrays of every member as they were at its best validation."""
+        for number, member in enumerate(self.members, 1):
+            if member.progress.broken:
+                warn(f"the loss of model {number} was not finite: its last good weights are kept")
+        return [named(member.progress.best, self.tasks[member.task]) for member in self.members]
+
+    def state(self) -> dict[str, np.ndarray]:
+        return numbered(
+            "member",
+            [
+                {name: getattr(progress, name) for name in _VECTORS}
+                | {"rows": progress.history, "facts": np.array([progress.updates, progress.broken], np.int64)}
+                for _, progress in self.members
+            ],
+        )
+
+    def restore(self, arrays: Mapping[str, np.ndarray], sweep: int, number: int) -> None:
+        """Let every member stand where it stood."""
+        kept = separated("member", arrays, len(self.members))
+        for place, (member, state) in enumerate(zip(self.members, kept, strict=True)):
+            updates, broken = state["facts"].tolist()
+            interval = self.tasks[member.task].plan.interval
+            most = sweep * interval + number * UPDATES
+            if len(state["weights"]) != len(member.progress.weights) or updates > most or broken > 1:
+                raise ValueError("it does not fit the pairs")
+            if len(state["rows"]) != updates // interval:
+                raise ValueError("its validations are not those of its updates")
+            vectors: dict[str, Any] = {name: np.array(state[name]) for name in _VECTORS}
+            facts = {"updates": updates, "broken": bool(broken), "history": np.array(state["rows"])}
+            self.members[place] = member._replace(progress=member.progress._replace(**vectors, **facts))
+
+
+def train(
+    tasks: Sequence[Task], kinds: Sequence[int], seeds: Sequence[int], checkpoint: Checkpoint, count: str = "members",
+    workers: int | None = None, cluster: Any = None,
+) -> tuple[list[dict[str, np.ndarray]], np.ndarray]:  # fmt: skip
+    """Train members to the end: their arrays, and the history, float64 (validations, 2). ``count``: see
+    ``member_arrays``."""
+    with processes(None if cluster is not None else min(workers or default_workers(), len(kinds)), cluster) as pool:
+        members = Members(tasks, kinds, seeds, pool)
+        plan = tasks[0].plan
+        history, _ = checkpoint.run(
+            members, plan.updates // plan.interval, columns=2, facts={count: len(kinds)}, converged=members.over,
+            lasting=True, title="validations", note=tasks[0].quality + " {1:.3f}",
+        )  # fmt: skip
+        return members.best(), history

@@ -20,7 +20,7 @@ from corpuscle.engine.restaurants import pool as col
 from corpuscle.engine.restaurants.contexts import check_contexts, depths
 from corpuscle.engine.restaurants.seating import sample_parameters
 from corpuscle.learning import Learner
-from corpuscle.lm.sampling import pool_arrays, tree_arrays
+from corpuscle.lm.pitman_yor import pool_arrays, tree_arrays
 from corpuscle.model import Array
 from corpuscle.random import Random, shuffle
 from corpuscle.segment.kernels import gibbs, state

@@ -23,7 +23,7 @@ from corpuscle.engine.ngrams.counting import count_ngrams
 from corpuscle.engine.restaurants import gibbs
 from corpuscle.learning import Checkpoint
 from corpuscle.lm import HpyModel
-from corpuscle.lm.sampling import FixedSampler, Sampler, sample_arrays, state_arrays
+from corpuscle.lm.pitman_yor import FixedSampler, Sampler, sample_arrays, state_arrays
 from corpuscle.model import Array
 from corpuscle.settings import learned
 from corpuscle.text.corpus import Corpus

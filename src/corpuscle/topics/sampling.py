@@ -17,7 +17,7 @@ from corpuscle.engine.restaurants import pool as col
 from corpuscle.engine.restaurants.gibbs import available_context
 from corpuscle.engine.restaurants.seating import to_arrays
 from corpuscle.learning import Learner
-from corpuscle.lm.sampling import pool_arrays
+from corpuscle.lm.pitman_yor import pool_arrays
 from corpuscle.model import Array, stripped
 from corpuscle.random import Random
 from corpuscle.text.corpus import Corpus, starts_of

@@ -18,8 +18,7 @@ import numpy as np
 from corpuscle.errors import SettingError, require, warn
 from corpuscle.learning import Checkpoint, partial
 from corpuscle.model import Array, Container, Kind
-from corpuscle.neural.base import TOLERANCE, Difference, Lessons, Networks, check_networks, network_arrays
-from corpuscle.neural.examples import guide_of
+from corpuscle.neural.base import TOLERANCE, Difference, Lessons, Networks, check_networks, guide_of, network_arrays
 from corpuscle.neural.output import Shortlist
 from corpuscle.neural.subwords import MERGES, Subwords
 from corpuscle.settings import learned
@@ -68,7 +67,7 @@ class NeuralTranslator(NeuralSettings, Networks, Translator):
 
     def _unfinished(self) -> Kind:
         require("torch", extra="neural")
-        from corpuscle.neural.ensemble import member_arrays
+        from corpuscle.neural.training import member_arrays
 
         return partial("translate.neural", member_arrays("members"))
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from corpuscle.align.verbs import links_of
 from corpuscle.errors import SettingError
-from corpuscle.neural.verbs import BEAM, PRECISION, REPORT, TOLERANCE, applying, export_networks
+from corpuscle.neural.settings import BEAM, PRECISION, REPORT, TOLERANCE, applying, export_networks
 from corpuscle.settings import option_of
 from corpuscle.verbs import (
     SEED,

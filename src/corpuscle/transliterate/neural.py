@@ -32,8 +32,7 @@ import numpy as np
 from corpuscle.errors import SettingError, require, warn
 from corpuscle.learning import Checkpoint, partial
 from corpuscle.model import Array, Container, Kind, vocab_arrays
-from corpuscle.neural.base import TOLERANCE, Difference, Lessons, Networks, check_networks, network_arrays
-from corpuscle.neural.examples import guide_of
+from corpuscle.neural.base import TOLERANCE, Difference, Lessons, Networks, check_networks, guide_of, network_arrays
 from corpuscle.settings import learned
 from corpuscle.text.corpus import SPACE
 from corpuscle.text.origin import error_about
@@ -141,7 +140,7 @@ def _all_arrays(extra: Mapping[str, Any]) -> dict[str, Array]:
 def _partial(helper: bool) -> Kind:
     """What is kept of an unfinished training: of the model that makes pairs of names, if one is trained, then of the
     members."""
-    from corpuscle.neural.ensemble import member_arrays
+    from corpuscle.neural.training import member_arrays
 
     stages = [member_arrays("helpers", "0")] * helper + [member_arrays("members")]
     return partial("transliterate.neural", *stages)

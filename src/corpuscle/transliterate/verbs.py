@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from corpuscle.errors import InputError, SettingError, warn
-from corpuscle.neural.verbs import BEAM, PRECISION, REPORT, TOLERANCE, applying, export_networks
+from corpuscle.neural.settings import BEAM, PRECISION, REPORT, TOLERANCE, applying, export_networks
 from corpuscle.settings import Setting
 from corpuscle.text.wording import number, percent
 from corpuscle.verbs import (

@@ -55,9 +55,8 @@ from corpuscle.engine.linalg import unit_rows
 from corpuscle.errors import SettingError, expect, warn
 from corpuscle.text.corpus import Corpus, starts_of
 from corpuscle.text.files import AnyPath
-from corpuscle.text.judgements import Phrase
 from corpuscle.text.layers import Layer
-from corpuscle.text.pairs import Term, parse_phrase, phrase_of
+from corpuscle.text.pairs import Phrase, Term, parse_phrase, phrase_of
 from corpuscle.text.tables import write_table
 from corpuscle.text.vocab import FIRST, UNKNOWN
 from corpuscle.words.forests import Forest

@@ -27,8 +27,7 @@ from corpuscle.errors import SettingError, warn
 from corpuscle.figures.plots import box_plot
 from corpuscle.measure.correlation import compare_spearman, human_ceiling, spearman
 from corpuscle.measure.result import Comparison, Result, Shown
-from corpuscle.text.judgements import Phrase
-from corpuscle.text.pairs import Judgement, ScoredPair, Term, Triple
+from corpuscle.text.pairs import Judgement, Phrase, ScoredPair, Term, Triple
 from corpuscle.words.meaning import COMPOSITIONS, Meaning, compose
 
 DRAWS = 2000

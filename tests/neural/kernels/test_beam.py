@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corpuscle.neural.kernels.beam import Finished, Live, Nodes, advance, choose, follow
+from corpuscle.neural.kernels.search import Finished, Live, Nodes, advance, choose, follow
 
 END = 2
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from corpuscle.errors import CorpuscleWarning, SettingError
-from corpuscle.neural.kernels.softmax import (
+from corpuscle.neural.kernels.search import (
     BLOCK,
     Best,
     NoClass,

@@ -1,4 +1,6 @@
-"""Proximal operators: the point near a given one that a penalty likes best, for penalties on vectors and on trees.
+"""Proximal gradient methods: penalties on vectors and on trees, and the least of a smooth loss plus such a penalty.
+
+**Operators**: the point near a given one that a penalty likes best.
 
     prox(u) = argmin_w  1/2 |w - u|^2 + Omega(w)
 
@@ -24,20 +26,36 @@ Signs of ``u`` are kept: all four penalties look at sizes alone. To have w >= 0,
 
 Jenatton, Mairal, Obozinski and Bach, "Proximal methods for hierarchical sparse coding", 2011 (the order of the
 projections); Nelakanti, Archambeau, Mairal, Bach and Bouchard, "Structured penalties for log-linear language models",
-2013, algorithms 2 to 4 (algorithm 4 needs the mass c v where it prints v); Brucker, "An O(n) algorithm for quadratic
-knapsack problems", 1984 (the random pivot); Fredman, Sedgewick, Sleator and Tarjan, "The pairing heap: a new form of
-self-adjusting heap", 1986. Notation: u, k, c, r, rho as there; kappa is k.
+2013, algorithms 2 to 4 (algorithm 4 needs the mass c v where it prints v); Fredman, Sedgewick, Sleator and Tarjan, "The
+pairing heap: a new form of self-adjusting heap", 1986. Notation: u, k, c, r, rho as there; kappa is k.
+
+**Accelerated gradients**: one update from a point X goes against the gradient, then to where the penalty is content:
+
+    W = prox( X - gradient(X) / (h d) ),   thresholds divided by h d
+
+with a scale h and a metric d, float64 (n,), that says how steep the loss is in each direction relative to the others.
+Both methods take their next update not from W but from a point beyond it, further in the direction of the last move.
+
+``Fista`` has the exact gradient. It finds h by trying (the quadratic of scale h has to lie above the loss), and forgets
+its momentum when that points uphill. ``Stochastic`` has gradients of some part of the data, whose noise a growing h
+averages out.
+
+Beck and Teboulle, "A fast iterative shrinkage-thresholding algorithm for linear inverse problems", 2009, eq. 4.1-4.3
+(their L is h); O'Donoghue and Candes, "Adaptive restart for accelerated gradient schemes", 2015, eq. 13; Hu, Kwok and
+Pan, "Accelerated gradient methods for stochastic optimization and online learning", 2009, algorithm 1 (their L, mu,
+alpha are ``steepness``, ``convexity``, ``share``).
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import math
+from collections.abc import Mapping
+from typing import ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
 from corpuscle.compiled import frozen, kernel, part
 from corpuscle.errors import SettingError
-from corpuscle.random import below, purpose_id, stream
 
 EMPTY = -1
 
@@ -300,78 +318,130 @@ def tree_linf(forest: Forest, u: np.ndarray) -> np.ndarray:
     return out
 
 
-@part
-def _height_by_pivot(values, counts, order, n, threshold, random):
-    """The height above which ``values[order[:n]]`` have the mass ``threshold``, of which they have more; ``order`` is
-    shuffled. What is known to be above it has the mass S and the count C."""
-    mass, count, first, last = 0.0, 0, 0, n
-    while first < last:
-        pivot = values[order[first + below(random, last - first)]]
-        cut, more, many, at = first, 0.0, 0, -1  # not below the pivot: before ``cut``
-        for i in range(first, last):
-            j = order[i]
-            if values[j] >= pivot:
-                more += values[j] * counts[j]
-                many += counts[j]
-                order[i], order[cut] = order[cut], j
-                if values[j] == pivot:
-                    at = cut
-                cut += 1
-        if (mass + more) - (count + many) * pivot < threshold:
-            mass, count, first = mass + more, count + many, cut
-        else:
-            order[at], order[cut - 1] = order[cut - 1], order[at]
-            last = cut - 1
-    return (mass - threshold) / count
+_COOLING = 0.95
+_RAISE = 1.5
+_SLACK = 1e-13
+
+
+class Problem(Protocol):
+    """A loss with a penalty.
+
+    ``metric``: float64 (n,), see above; ``sizes``: int32 (n,), how many coordinates of one value each number stands
+    for, so that sums over coordinates count it so often. A gradient is that of one of them.
+    """
+
+    metric: np.ndarray
+    sizes: np.ndarray
+
+    def loss(self, point: np.ndarray) -> float:
+        """The loss at a point; infinite where it cannot be computed."""
+        ...
+
+    def gradient(self, point: np.ndarray, out: np.ndarray) -> float:
+        """The loss at a point, and its gradient."""
+        ...
+
+    def update(self, point: np.ndarray, gradient: np.ndarray, scale: float, out: np.ndarray) -> None:
+        """A step against the gradient and the proximal step: the formula above with ``scale`` as h."""
+        ...
 
 
 @kernel
-def _by_pivot(forest, order, sizes, random, out):
-    """Every subtree, children first, cut at its height. ``order`` has the entries in preorder, so that a subtree is
-    its root and the ``sizes`` - 1 entries that follow."""
-    n = len(out)
-    scratch = np.empty(n, np.int64)
-    for place in range(n - 1, -1, -1):
-        j = order[place]
-        size, mass = sizes[j], 0.0
-        for i in range(size):
-            scratch[i] = order[place + i]
-            mass += out[scratch[i]] * forest.counts[scratch[i]]
-        threshold = forest.thresholds[j]
-        if threshold == 0.0:
-            continue
-        height = 0.0
-        if mass > threshold:
-            height = _height_by_pivot(out, forest.counts, scratch, size, threshold, random)
-        for i in range(size):
-            out[order[place + i]] = min(out[order[place + i]], height)
+def _moves(sizes, metric, gradient, before, at, after):
+    """Three inner products: of the gradient with the update; of the update with itself, by the metric; and of the
+    update with the move that it makes, by the metric, with the opposite sign."""
+    slope, square, turn = 0.0, 0.0, 0.0
+    for i in range(len(at)):
+        update = after[i] - at[i]
+        if update != 0.0:
+            slope += sizes[i] * gradient[i] * update
+            square += sizes[i] * metric[i] * update * update
+            turn -= sizes[i] * metric[i] * update * (after[i] - before[i])
+    return slope, square, turn
 
 
-@kernel
-def _preorder(parents, sizes, order):
-    """``sizes``: how many entries each subtree has; ``order``: the entries in preorder."""
-    n = len(parents)
-    free, at = np.zeros(n, np.int64), 0
-    for j in range(n - 1, -1, -1):
-        sizes[j] += 1
-        if parents[j] >= 0:
-            sizes[parents[j]] += sizes[j]
-    for j in range(n):
-        if parents[j] < 0:
-            place, at = at, at + sizes[j]
+class _Accelerated:
+    """What both methods keep: ``weights``, where they stand, ``point``, from where they go on, and some numbers."""
+
+    NUMBERS: ClassVar[tuple[str, ...]]
+
+    def __init__(self, problem: Problem, weights: np.ndarray):
+        self.problem, self.weights, self.point = problem, weights.copy(), weights.copy()
+        self._gradient, self._at = np.empty_like(weights), np.empty_like(weights)
+
+    def state(self) -> dict[str, np.ndarray]:
+        numbers = np.array([getattr(self, name) for name in self.NUMBERS], np.float64)
+        return {"weights": self.weights, "point": self.point, "numbers": numbers}
+
+    def restore(self, arrays: Mapping[str, np.ndarray]) -> None:
+        self.weights, self.point = np.array(arrays["weights"]), np.array(arrays["point"])
+        for name, number in zip(self.NUMBERS, arrays["numbers"].tolist(), strict=True):
+            setattr(self, name, number)
+
+
+class Fista(_Accelerated):
+    """Proximal gradients with momentum, a scale found by trying, and restarts."""
+
+    NUMBERS = ("scale", "momentum")
+
+    def __init__(self, problem: Problem, weights: np.ndarray, scale: float = 1.0):
+        super().__init__(problem, weights)
+        self.scale, self.momentum = scale, 1.0
+
+    def step(self) -> float:
+        """One iteration; the loss at ``weights`` after it."""
+        problem, point, after = self.problem, self.point, self._at
+        height = problem.gradient(point, self._gradient)
+        self.scale *= _COOLING
+        while True:
+            problem.update(point, self._gradient, self.scale, after)
+            slope, square, turn = _moves(problem.sizes, problem.metric, self._gradient, self.weights, point, after)
+            loss = problem.loss(after)
+            if loss <= height + slope + 0.5 * self.scale * square + _SLACK * abs(height):
+                break
+            self.scale *= _RAISE
+        if turn > 0.0:  # the move goes back where the momentum came from
+            self.momentum = 1.0
+            self.point[:] = after
         else:
-            place = free[parents[j]]
-            free[parents[j]] += sizes[j]
-        free[j] = place + 1
-        order[place] = j
+            following = 0.5 * (1.0 + math.sqrt(1.0 + 4.0 * self.momentum**2))
+            np.subtract(after, self.weights, out=self.point)
+            self.point *= (self.momentum - 1.0) / following
+            self.point += after
+            self.momentum = following
+        self.weights, self._at = after, self.weights
+        return loss
 
 
-def tree_linf_by_pivot(forest: Forest, u: np.ndarray, seed: int = 1) -> np.ndarray:
-    """The same as ``tree_linf`` by random pivots, which looks at every entry once for each entry above it: a second,
-    plainer way, to compare with."""
-    u, n = _point(u, forest), len(u)
-    sizes, order = np.zeros(n, np.int64), np.empty(n, np.int64)
-    _preorder(forest.parents, sizes, order)
-    out = np.abs(u)
-    _by_pivot(forest, order, sizes, stream(seed, purpose_id("optim.pivot"), 0, 0), out)
-    return np.copysign(out, u)
+class Stochastic(_Accelerated):
+    """Accelerated gradients of parts of the data, which ``problem`` has been shown before each step.
+
+    ``steepness`` is a bound of the curvature by the metric, ``convexity`` one from below: 0, or what a squared l2
+    penalty has. Without convexity the scale grows as ``noise`` times the number of steps to the power of 1.5.
+    """
+
+    NUMBERS = ("steps", "share", "decay")
+
+    def __init__(
+        self, problem: Problem, weights: np.ndarray, steepness: float, convexity: float = 0.0, noise: float = 1e-4
+    ):
+        super().__init__(problem, weights)
+        self.steepness, self.convexity, self.noise = steepness, convexity, noise
+        self.steps, self.share, self.decay = 0.0, 1.0, 1.0
+
+    def step(self) -> float:
+        """One step; the loss, of the part that is shown, at the point that it is taken from."""
+        convexity = self.convexity
+        if convexity > 0.0:
+            scale = self.steepness + convexity / self.decay
+        else:
+            self.share, scale = 2.0 / (self.steps + 2.0), self.steepness + self.noise * (self.steps + 1.0) ** 1.5
+        self._at[:] = (1.0 - self.share) * self.weights + self.share * self.point
+        loss = self.problem.gradient(self._at, self._gradient)
+        self.problem.update(self._at, self._gradient, scale, self.weights)
+        ahead, here, after = np.array([self.share * scale, convexity - scale, scale]) / (self.share * scale + convexity)
+        self.point[:] = ahead * self.point + here * self._at + after * self.weights
+        self.share = 0.5 * (math.sqrt(4.0 * self.decay + self.decay**2) - self.decay)
+        self.decay *= 1.0 - self.share
+        self.steps += 1
+        return loss

@@ -27,8 +27,7 @@ from typing import NamedTuple
 import numpy as np
 
 from corpuscle.compiled import kernel, part
-from corpuscle.neural.kernels.cells import energy, moments, power, softmax
-from corpuscle.neural.kernels.exponential import sigmoid, tanh
+from corpuscle.neural.kernels.cells import dot, energy, moments, power, sigmoid, softmax, tanh
 
 _ZERO, _ONE, _TWO, _FOUR = np.float32(0), np.float32(1), np.float32(2), np.float32(4)
 
@@ -187,14 +186,6 @@ def attend(t, looks, queries, found):
                 out[j] += share * value[j]
 
 
-@part(reorder=True)
-def _dot(a, b):
-    total = _ZERO
-    for i in range(a.size):
-        total += a[i] * b[i]
-    return total
-
-
 @part(inline=True, contract=True)
 def _energy_back(key, query, v, gradient, query_gradient, key_gradient, v_gradient):
     for i in range(v.size):
@@ -216,10 +207,10 @@ def attend_back(t, looks, queries, found_gradient, shares_gradient, queries_grad
         dq[:] = _ZERO
         for i in range(n):
             value, dvalue, share = looks.values[row, i], gradients.values[row, i], shares[i]
-            dp[i] += _dot(down, value)
+            dp[i] += dot(down, value)
             for j in range(down.size):
                 dvalue[j] += share * down[j]
-        mean = _dot(shares, dp)
+        mean = dot(shares, dp)
         for i in range(n):
             _energy_back(
                 looks.keys[row, i], query, looks.v, shares[i] * (dp[i] - mean), dq, gradients.keys[row, i], gradients.v

@@ -1,11 +1,23 @@
-"""A short text read straight from the counts: no tables are estimated for n-grams that it does not ask for.
+"""Texts scored without a model laid out as a whole: from n-gram counts, and from a cache.
 
-The interpolated estimates of ``smoothing`` are recursive, so the probability of one word needs its own counts and, for
-every context from the shortest to the longest, two sums over what follows it (a(h) and the mass b(h) that discounting
-frees). That is some microseconds a word, where laying out a whole model takes a fraction of a second and much memory.
-Operations and their order are those of ``smoothing.estimate`` and ``trie.step``: the results are the same to the bit.
+**Counts** (``score_few``): no tables are estimated for n-grams that a short text does not ask for. The interpolated
+estimates of ``smoothing`` are recursive, so the probability of one word needs its own counts and, for every context
+from the shortest to the longest, two sums over what follows it (a(h) and the mass b(h) that discounting frees). That is
+some microseconds a word, where laying out a whole model takes a fraction of a second and much memory. Operations and
+their order are those of ``smoothing.estimate`` and ``trie.step``: the results are the same to the bit.
 
 Chen and Goodman, "An empirical study of smoothing techniques for language modeling", 1999; notation of ``smoothing``.
+
+**Cache** (``score_documents``): what has been said in a document will be said again. After t events of a document the
+weight of word w is the sum of decay^(t - 1 - i) over the events i that were w, and Z is the sum of all weights. With a
+strength a and a base distribution P_0
+
+    P(w | the document so far) = (weight(w) + a P_0(w)) / (Z + a)
+
+Both sums follow from one event to the next: weights shrink by ``decay``, and that of the event grows by one.
+
+Kuhn and De Mori, "A cache-based natural language model for speech recognition", 1990; Clarkson and Robinson, "Language
+model adaptation using mixtures and an exponentially decaying cache", 1997.
 """
 
 from __future__ import annotations
@@ -101,18 +113,9 @@ def _score(model, tokens, starts, start, left, end, probability, weights):
 
 
 def score_few(
-    ngrams: Ngrams,
-    adjusted: np.ndarray,
-    discounts: np.ndarray,
-    tokens: np.ndarray,
-    starts: np.ndarray,
-    *,
-    predictable: np.ndarray,
-    uniform: bool,
-    start: int,
-    left: int,
-    end: int,
-) -> np.ndarray:
+    ngrams: Ngrams, adjusted: np.ndarray, discounts: np.ndarray, tokens: np.ndarray, starts: np.ndarray, *,
+    predictable: np.ndarray, uniform: bool, start: int, left: int, end: int,
+) -> np.ndarray:  # fmt: skip
     """Log probability of every token, and of ``end`` after every sentence unless that is negative: float64 (n_events,),
     in an interpolated model of these adjusted counts and discounts.
 
@@ -126,3 +129,27 @@ def score_few(
     with np.errstate(divide="ignore"):
         logs, weights = np.log(probability), np.log(weights)
     return np.add.accumulate(weights, axis=1)[:, -1] + logs
+
+
+@kernel
+def score_documents(symbols, starts, decay, strength, base, out):
+    """Log probability of every event of some documents, which begin at ``starts`` int64 (documents + 1,); ``base``:
+    float64 (n_types,)."""
+    weight, at, document_of = np.zeros(len(base)), np.zeros(len(base), np.int64), np.full(len(base), -1)
+    for document in range(len(starts) - 1):
+        total = 0.0
+        for event in range(starts[document], starts[document + 1]):
+            word, here = symbols[event], 0.0
+            if document_of[word] == document:
+                here = weight[word] * decay ** (event - at[word])
+            out[event] = np.log((here + strength * base[word]) / (total + strength))
+            weight[word], at[word], document_of[word] = decay * here + 1.0, event + 1, document
+            total = decay * total + 1.0
+
+
+def cache_distribution(history: np.ndarray, decay: float, strength: float, base: np.ndarray) -> np.ndarray:
+    """P of every word after a document that begins with ``history``: float64 (n_types,)."""
+    weights = np.cumprod(np.append(1.0, np.full(len(history), decay)))[:-1]  # from the last word backwards
+    out = strength * base
+    np.add.at(out, history[::-1], weights)
+    return out / (np.cumsum(np.append(0.0, weights))[-1] + strength)

@@ -1,8 +1,20 @@
-"""Hidden Markov models by linear algebra: from counts of three symbols in a row to operators that predict the next one.
+"""Hidden Markov models as observable operators: learned by linear algebra from counts of three symbols in a row.
 
-A hidden Markov model with k states gives a sentence the probability 1' A_(x_m) ... A_(x_1) pi with A_x = T diag(O[x]).
-The states cannot be seen, but any basis of their space does as well, and singular vectors of the matrix of pairs of
-neighbours are one. With windows (x1, x2, x3) at all positions of all sentences,
+**Operators.** A model with d dimensions has a belief b (d,), a row of ``outputs`` q_x and an operator B_x (d, d) for
+each symbol x:
+
+    p(x | past) = q_x . b,        b <- B_x b / (q_x . b)
+
+Three forms of B_x: *full*, a matrix for each symbol; *reduced*, B_x = sum_j a_xj C_j, with a dual a_x (d,) for each
+symbol and d matrices C_j; *hidden*, B_x = T diag(O[x]) with transitions T and emissions O, where b is a distribution
+over hidden states. ``maps`` are these matrices, transposed, so that all inner loops run along memory.
+
+Beliefs of estimated operators can leave the set where predictions are probabilities: when q_x . b nearly vanishes, or b
+grows beyond bounds, the belief begins anew.
+
+**Learning.** A hidden Markov model with k states gives a sentence the probability 1' A_(x_m) ... A_(x_1) pi with A_x =
+T diag(O[x]). The states cannot be seen, but any basis of their space does as well, and singular vectors of the matrix
+of pairs of neighbours are one. With windows (x1, x2, x3) at all positions of all sentences,
 
     P1[a] = p(x1 = a),   P21[b, a] = p(x2 = b, x1 = a),   P3x1[c, a] = p(x3 = c, x2 = x, x1 = a),
 
@@ -27,23 +39,183 @@ The parameters themselves (``recover``): with F = sum_x B_x and a random weight 
 F^-1 (sum_x weight_x B_x), scaled to b_inf' v = 1, are the states, and O[x] = diag(V^-1 F^-1 B_x V), T = V^-1 F V,
 pi = V^-1 b_1.
 
-Hsu, Kakade and Zhang, "A spectral algorithm for learning hidden Markov models", 2009, eq. 2-5 and appendix C; Foster,
-Rodu and Ungar, "Spectral dimensionality reduction for HMMs", 2012. n symbols, d dimensions.
+Hsu, Kakade and Zhang, "A spectral algorithm for learning hidden Markov models", 2009, eq. 2-5, section 3 (b,
+B_x; their b_inf' B_x is q_x) and appendix C; Foster, Rodu and Ungar, "Spectral dimensionality reduction for HMMs", 2012
+(C_j); Rabiner, "A tutorial on hidden Markov models and selected applications in speech recognition", 1989 (T, O). n
+symbols, d dimensions.
 """
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
 
+from corpuscle.compiled import kernel, part
 from corpuscle.engine.linalg.cca import diagonal_cca, duals_of
 from corpuscle.engine.linalg.lowrank import krylov_svd
 from corpuscle.engine.linalg.sparse import Rows, SparseOperator
 from corpuscle.engine.ngrams.trie import Ngrams
-from corpuscle.lm.kernels.operators import Operators, Windows, sum_products
 from corpuscle.random import Random
 from corpuscle.scale import each
+
+FULL, REDUCED, HIDDEN = 0, 1, 2
+"""The forms of operators."""
+SMALL = 1e-8
+"""A belief begins anew after a symbol that it gives less probability; distributions over states: none at all."""
+LARGE = 1e3
+"""A belief begins anew when it is so many times longer than the first one."""
+_BLOCK = 256
+
+
+class Windows(NamedTuple):
+    """The windows of three symbols of a text: pairs of the first two, each with its continuations.
+
+    - ``firsts`` int32 (pairs,): the first symbol of each, sorted by the second; ``places`` int64 (symbols + 1,): where
+      those of each second symbol begin; ``sums`` float64 (pairs,): the share of each among all windows;
+    - ``begins``, ``ends`` int64 (pairs,): where the continuations of each stand among ``lasts`` int32 (triples,), with
+      ``shares`` float64 (triples,), which add up to one.
+    """
+
+    firsts: np.ndarray
+    places: np.ndarray
+    sums: np.ndarray
+    begins: np.ndarray
+    ends: np.ndarray
+    lasts: np.ndarray
+    shares: np.ndarray
+
+
+class Operators(NamedTuple):
+    """A model as kernels need it, float64.
+
+    - ``start`` (d,): the belief before the first symbol; ``anew`` (d,): that of an unknown past;
+    - ``outputs`` (symbols, d); ``duals`` (symbols, d), of full operators (0, d);
+    - ``maps`` (symbols, d, d) of full, (d, d, d) of reduced, (1, d, d) of hidden operators; transposed.
+    """
+
+    start: np.ndarray
+    anew: np.ndarray
+    outputs: np.ndarray
+    duals: np.ndarray
+    maps: np.ndarray
+
+
+@kernel
+def sum_products(windows, left, right, low, result):
+    """Fill ``result`` (m, d, d): for each middle symbol from ``low`` on, the sum over windows (a, x, c) of their shares
+    times the transpose of left[c] right[a]'."""
+    d = left.shape[1]
+    row = np.empty(d)
+    for number in range(len(result)):
+        total = result[number]
+        total[:] = 0.0
+        for pair in range(windows.places[low + number], windows.places[low + number + 1]):
+            row[:] = 0.0
+            for at in range(windows.begins[pair], windows.ends[pair]):
+                share, other = windows.shares[at], left[windows.lasts[at]]
+                for i in range(d):
+                    row[i] += share * other[i]
+            first = right[windows.firsts[pair]]
+            for j in range(d):
+                weight, to = first[j], total[j]
+                for i in range(d):
+                    to[i] += weight * row[i]
+
+
+@part(bare=True)
+def _multiply(form, operators, symbol, belief, room, result):
+    """B_x b; ``room`` (d, d)."""
+    d = len(belief)
+    result[:] = 0.0
+    # maps are transposed, so that the inner loops run along memory
+    if form == HIDDEN:
+        for j in range(d):
+            share, to = belief[j] * operators.duals[symbol, j], operators.maps[0, j]
+            if share > 0.0:
+                for i in range(d):
+                    result[i] += share * to[i]
+        return
+    if form == FULL:
+        matrix = operators.maps[symbol]
+    else:
+        matrix = room
+        matrix[:] = 0.0
+        for j in range(d):
+            weight, part = operators.duals[symbol, j], operators.maps[j]
+            for k in range(d):
+                for i in range(d):
+                    matrix[k, i] += weight * part[k, i]
+    for k in range(d):
+        share, to = belief[k], matrix[k]
+        for i in range(d):
+            result[i] += share * to[i]
+
+
+@kernel
+def trace(form, operators, symbols, starts, beliefs):
+    """Fill ``beliefs`` (n, d) with the belief before each symbol of some sentences (``starts`` int64, where each
+    begins); returns how often a belief began anew."""
+    d, resets = len(operators.start), 0
+    room, result = np.empty((d, d)), np.empty(d)
+    # probabilities are right down to 0; estimated operators are lost where a prediction is small or a belief long
+    smallest = 0.0 if form == HIDDEN else SMALL
+    longest = 0.0
+    for i in range(d):
+        longest += operators.start[i] ** 2
+    longest *= LARGE**2
+    for sentence in range(len(starts) - 1):
+        for at in range(starts[sentence], starts[sentence + 1]):
+            if at == starts[sentence]:
+                beliefs[at] = operators.start
+            if at + 1 == starts[sentence + 1]:
+                break
+            symbol, belief, after = symbols[at], beliefs[at], beliefs[at + 1]
+            total = 0.0
+            for i in range(d):
+                total += operators.outputs[symbol, i] * belief[i]
+            length = math.inf
+            if total > smallest:
+                _multiply(form, operators, symbol, belief, room, result)
+                length = 0.0
+                for i in range(d):
+                    after[i] = result[i] / total
+                    length += after[i] ** 2
+            if not length <= longest:  # also where it is no number
+                after[:] = operators.anew
+                resets += 1
+    return resets
+
+
+@kernel
+def clipped_totals(outputs, beliefs, floors, totals):
+    """Fill ``totals`` (n,) with the sum over all symbols of their predictions, none of which is less than its floor:
+    ``outputs`` (d, symbols), ``beliefs`` (n, d), ``floors`` (symbols,)."""
+    d, width = outputs.shape
+    room = np.empty(_BLOCK)
+    totals[:] = 0.0
+    for low in range(0, width, _BLOCK):  # a block of outputs stays in the cache for all beliefs
+        size = min(_BLOCK, width - low)
+        row = room[:size]
+        for at in range(len(beliefs)):
+            belief = beliefs[at]
+            row[:] = 0.0
+            for k in range(0, d - 3, 4):
+                w0, w1, w2, w3 = belief[k], belief[k + 1], belief[k + 2], belief[k + 3]
+                r0, r1 = outputs[k, low : low + size], outputs[k + 1, low : low + size]
+                r2, r3 = outputs[k + 2, low : low + size], outputs[k + 3, low : low + size]
+                for x in range(size):
+                    row[x] += (w0 * r0[x] + w1 * r1[x]) + (w2 * r2[x] + w3 * r3[x])
+            for k in range(d - d % 4, d):
+                w0, r0 = belief[k], outputs[k, low : low + size]
+                for x in range(size):
+                    row[x] += w0 * r0[x]
+            total = 0.0
+            for x in range(size):
+                total += max(row[x], floors[low + x])
+            totals[at] += total
+
 
 PADS = 3
 """How many end symbols a sentence has: with fewer the moments lack a rank."""
@@ -239,23 +411,3 @@ def recover(operators: Operators, seed: int = 1) -> Parameters:
         emission = operators.duals @ emission
     found = back @ operators.start, back @ total @ states, emission
     return Parameters(*(np.ascontiguousarray(array.real) for array in found))
-
-
-def raw_product(operators: Operators, symbols: np.ndarray) -> tuple[float, float]:
-    """b_inf' B_(x_m) ... B_(x_1) b_1 as its sign and the logarithm of its magnitude: a probability with exact moments,
-    any number with estimated ones. Full or reduced operators."""
-    belief, logarithm = operators.start, 0.0
-    for symbol in symbols[:-1].tolist():
-        matrix = operators.maps[symbol] if not len(operators.duals) else _one(operators, symbol)
-        belief = belief @ matrix
-        size = float(np.abs(belief).max())
-        if size == 0.0:
-            return 0.0, -np.inf
-        belief, logarithm = belief / size, logarithm + np.log(size)
-    value = float(operators.outputs[symbols[-1]] @ belief)
-    return float(np.sign(value)), logarithm + float(np.log(abs(value))) if value else -np.inf
-
-
-def _one(operators: Operators, symbol: int) -> np.ndarray:
-    """B_x of reduced operators, transposed."""
-    return np.tensordot(operators.duals[symbol], operators.maps, 1)

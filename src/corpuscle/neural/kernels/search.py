@@ -1,18 +1,27 @@
-"""Bias, softmax and the search for the k best classes in one pass over the scores of an output layer.
+"""From the scores of an output layer to hypotheses: softmax with the k best classes in one pass, a step of beam search.
 
-Hoang, Dwojak, Krislauks, Torregrosa and Heafield, "Fast neural machine translation implementation", 2018, section
-3.1. For a row of scores p and a bias b, let x_i = p_i + b_i. Done one after the other, bias, maximum, sum, division
-and search read the row five times. The sum of a softmax can be kept relative to the largest x so far, M: when M grows
-to M', sum_i e^(x_i - M') = e^(M - M') sum_i e^(x_i - M). (The listing of the paper multiplies by M - M' itself; its
-own derivation has the exponential.) So one pass keeps M, the sum S and the k largest x, and at its end log p(i) = x_i
-- M - log S. Blocks of 1,024 classes are added, largest score first found, then summed, then searched only if they
-have something above the k-th best so far, so that all loops vectorise.
+Hoang, Dwojak, Krislauks, Torregrosa and Heafield, "Fast neural machine translation implementation", 2018, sections 3.1
+and 3.3.
+
+**Bias, softmax and the k best.** For a row of scores p and a bias b, let x_i = p_i + b_i. Done one after the other,
+bias, maximum, sum, division and search read the row five times. The sum of a softmax can be kept relative to the
+largest x so far, M: when M grows to M', sum_i e^(x_i - M') = e^(M - M') sum_i e^(x_i - M). (The listing of the paper
+multiplies by M - M' itself; its own derivation has the exponential.) So one pass keeps M, the sum S and the k largest
+x, and at its end log p(i) = x_i - M - log S. Blocks of 1,024 classes are added, largest score first found, then summed,
+then searched only if they have something above the k-th best so far, so that all loops vectorise.
 
 What is known of a piece of a row is (M, S, k best); two pieces join to one by the same identity (``merge``), which is
 associative and commutative, with (-inf, 0, nothing) as its identity. So a row may be cut into shards, and the scores
 of a large layer need never stand in memory all at once: ``absorb`` takes them a block of classes after the other.
 
 Among equal scores the smaller class comes first. A score -inf forbids a class; NaN is an error.
+
+**Beam search.** Rows are the live hypotheses of all sentences. A hypothesis that has produced the end symbol, or is as
+long as it may be, moves to the finished list of its sentence, which then keeps one live hypothesis fewer; a sentence
+without room for any has ended. So the rows become fewer from step to step, and no row is computed in vain.
+
+A hypothesis is a node of a tree: its last symbol and the node before it. A row has its node, its length and the sum
+of the logs of its symbols' probabilities, ``total``; finished ones are ranked by total / length^alpha.
 """
 
 from __future__ import annotations
@@ -25,7 +34,7 @@ import numpy as np
 
 from corpuscle.compiled import frozen, kernel, part
 from corpuscle.errors import CorpuscleError, SettingError, warn
-from corpuscle.neural.kernels.exponential import exponential
+from corpuscle.neural.kernels.cells import exponential
 from corpuscle.scale import workers
 
 BLOCK = 1024
@@ -337,3 +346,150 @@ def fused_argmax(logits: np.ndarray, bias: np.ndarray | None = None) -> np.ndarr
     if (found < 0).any():
         raise _complaint(int(found.argmin()), 0.0)
     return found
+
+
+NO_BOUND = -np.inf
+
+
+class Live(NamedTuple):
+    """Live hypotheses, (rows,) each; those of one sentence stand together, the most probable first: ``sentences``
+    int32, ``totals`` float64, ``nodes`` int32, ``lengths`` int32."""
+
+    sentences: np.ndarray
+    totals: np.ndarray
+    nodes: np.ndarray
+    lengths: np.ndarray
+
+
+class Nodes(NamedTuple):
+    """The tree of hypotheses: ``before`` and ``symbols`` (capacity,) int32; the root of all is -1."""
+
+    before: np.ndarray
+    symbols: np.ndarray
+
+
+class Finished(NamedTuple):
+    """What has ended, by sentence: ``counts`` (n_sentences,) int32; in order of ending ``scores``, ``totals`` float64,
+    ``nodes`` and ``depths`` int32 (how many symbols, the end not counted), (n_sentences, beam). ``limits``
+    (n_sentences,) int32: how long a hypothesis may be."""
+
+    counts: np.ndarray
+    scores: np.ndarray
+    totals: np.ndarray
+    nodes: np.ndarray
+    depths: np.ndarray
+    limits: np.ndarray
+
+
+@part(inline=True)
+def _finish(finished, s, total, node, depth, score):
+    place = finished.counts[s]
+    finished.scores[s, place], finished.totals[s, place] = score, total
+    finished.nodes[s, place], finished.depths[s, place] = node, depth
+    finished.counts[s] = place + 1
+
+
+@part(inline=True)
+def _bound(finished, s, wanted):
+    """The worst of the ``wanted`` best finished scores of a sentence, -inf if there are fewer."""
+    count = finished.counts[s]
+    if count < wanted:
+        return NO_BOUND
+    for i in range(count):
+        above = 0
+        for j in range(count):
+            above += finished.scores[s, j] > finished.scores[s, i] or (
+                finished.scores[s, j] == finished.scores[s, i] and j < i
+            )
+        if above == wanted - 1:
+            return finished.scores[s, i]
+    return NO_BOUND
+
+
+@kernel(bare=True)
+def choose(live, classes, logs, width, parents, picks, heads):
+    """The best continuations of every sentence, ``width[sentence]`` (int32) of them at most, the most probable first,
+    written to ``parents`` and ``picks``: row and rank of each among ``classes`` and ``logs`` (rows, k). Returns how
+    many. Of equal ones the earlier row comes first. ``heads`` (beam,) int32 is scratch."""
+    count, begin, rows, k = 0, 0, live.sentences.size, classes.shape[1]
+    while begin < rows:
+        s, end = live.sentences[begin], begin
+        while end < rows and live.sentences[end] == s:
+            heads[end - begin] = 0
+            end += 1
+        for _ in range(width[s]):
+            best, row = -np.inf, -1
+            for i in range(begin, end):  # a merge of sorted lists: each row offers its best class that is left
+                head = heads[i - begin]
+                if head < k and classes[i, head] >= 0 and live.totals[i] + logs[i, head] > best:
+                    best, row = live.totals[i] + logs[i, head], i
+            if row < 0:
+                break
+            parents[count], picks[count] = row, heads[row - begin]
+            heads[row - begin] += 1
+            count += 1
+        begin = end
+    return count
+
+
+@kernel(bare=True)
+def advance(live, ranked, chosen, nodes, used, finished, rule, out):
+    """Make the chosen continuations: ended ones join ``finished``, the others ``out`` and the tree, from node ``used``
+    on. ``chosen``: ``parents`` and ``picks`` of ``choose``; ``parents`` is overwritten with those of ``out``. Returns
+    how many go on.
+
+    ``rule``: end symbol, alpha, and how many finished hypotheses are wanted if those that cannot be among them are to
+    be left (0: none is left). The best that a live hypothesis can still become is total / limit^alpha: its total only
+    falls, its length only grows.
+    """
+    classes, logs = ranked
+    parents, picks = chosen
+    end_symbol, alpha, wanted = rule
+    count = 0
+    for i in range(parents.size):
+        row = parents[i]
+        symbol, length = classes[row, picks[i]], live.lengths[row] + 1
+        s, total = live.sentences[row], live.totals[row] + logs[row, picks[i]]
+        score = total / float(length) ** alpha
+        if symbol == end_symbol:
+            _finish(finished, s, total, live.nodes[row], length - 1, score)
+            continue
+        nodes.before[used + count], nodes.symbols[used + count] = live.nodes[row], symbol
+        if length >= finished.limits[s]:
+            _finish(finished, s, total, used + count, length, score)
+            used += 1  # its node stays in the tree, though no row has it
+            continue
+        out.sentences[count], out.totals[count] = s, total
+        out.nodes[count], out.lengths[count] = used + count, length
+        parents[count] = row  # count <= i: what is overwritten has been read
+        count += 1
+    if wanted:
+        count = _leave(finished, out, parents, count, alpha, wanted)
+    return count
+
+
+@part(inline=True)
+def _leave(finished, out, parents, count, alpha, wanted):
+    """Drop the live hypotheses that cannot be among the ``wanted`` best any more; how many stay."""
+    kept, s, bound = 0, -1, NO_BOUND
+    for i in range(count):
+        if out.sentences[i] != s:
+            s = out.sentences[i]
+            bound = _bound(finished, s, wanted)
+        if out.totals[i] / float(finished.limits[s]) ** alpha >= bound:
+            out.sentences[kept], out.totals[kept] = s, out.totals[i]
+            out.nodes[kept], out.lengths[kept] = out.nodes[i], out.lengths[i]
+            parents[kept] = parents[i]
+            kept += 1
+    return kept
+
+
+@kernel(bare=True)
+def follow(nodes, lasts, starts, symbols):
+    """Write the symbols of hypotheses one after the other: those of node ``lasts[i]`` to ``symbols[starts[i] :
+    starts[i + 1]]``."""
+    for i in range(lasts.size):
+        node = lasts[i]
+        for place in range(starts[i + 1] - 1, starts[i] - 1, -1):
+            symbols[place] = nodes.symbols[node]
+            node = nodes.before[node]
