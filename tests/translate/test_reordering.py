@@ -10,7 +10,7 @@ from corpuscle.lm import NgramModel
 from corpuscle.random import Random
 from corpuscle.text.corpus import Corpus
 from corpuscle.text.vocab import END, FIRST
-from corpuscle.translate.kernels import reordering
+from corpuscle.translate import kernels as reordering
 
 pytestmark = pytest.mark.filterwarnings("ignore::corpuscle.errors.CorpuscleWarning")
 WEIGHTS = {"language": 0.6, "phrase": -0.2, "word": 0.3, "jump": 0.25, "unknown": -3.0}

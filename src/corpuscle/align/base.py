@@ -1,4 +1,5 @@
-"""Aligner: what all models of word alignment can do, each in its own way; and the methods by name.
+"""Aligner: what all models of word alignment can do, each in its own way; the methods by name; and one alignment from
+those of both directions (``symmetrise``, see ``kernels.links`` for the rules).
 
 A model has the expected counts of couples (a source and a target type that were linked) in both directions, and what
 its method adds. Direction 0 (forward) lets source words generate target words, direction 1 (backward) the other way
@@ -12,23 +13,25 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from itertools import pairwise
 from os import PathLike
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
 from corpuscle.align.counts import Posteriors, pairs_of, read_only
-from corpuscle.align.kernels import symmetry
+from corpuscle.align.kernels import em
+from corpuscle.align.kernels import links as joining
 from corpuscle.align.kernels.cooccurrence import Couples, directed, locate
-from corpuscle.align.nbest import n_best_matrix, warn_of_long_pairs
+from corpuscle.align.kernels.loglinear import LONGEST
 from corpuscle.align.settings import (
     DECODINGS,
     DEFAULT_SYMMETRISATION,
     MATRICES,
+    SYMMETRISATIONS,
     check_symmetrisation,
 )
-from corpuscle.align.symmetrisation import symmetrise
 from corpuscle.catalogue import TASKS, find
-from corpuscle.errors import SettingError
+from corpuscle.compiled import frozen
+from corpuscle.errors import SettingError, warn
 from corpuscle.learning import Checkpoint
 from corpuscle.model import Array, Arrays, Container, Kind, Model, Part, Record, save, vocab_arrays
 from corpuscle.scale import chunks_of, workers
@@ -121,7 +124,7 @@ class Aligner(TextSettings, Model, ABC):
         """The best state of every output, int32, -1 for the null word."""
         found = self.posteriors(pairs, direction)
         best = np.empty(len(found.nulls), np.int32)
-        symmetry.strongest(directed(pairs, direction), found.links, found.nulls, best)
+        em.strongest(directed(pairs, direction), found.links, found.nulls, best)
         return best
 
     def best_paths(self, pairs: Any, direction: int, k: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
@@ -329,3 +332,109 @@ def align_pairs(
 ) -> Alignments:
     """Learn from a bitext and align it: both directions, symmetrised. Tokens may be words, characters or anything."""
     return learner(method, **settings).fit(bitext).align(bitext, symmetrise)
+
+
+_CROSS = [(-1, 0), (0, -1), (1, 0), (0, 1)]
+_DIAGONAL = [(-1, -1), (-1, 1), (1, -1), (1, 1)]
+
+_STEPS: dict[str, tuple[list[tuple[int, int]], int]] = {
+    "intersection": ([], 0),
+    "union": ([], joining.ALL),
+    "grow": (_CROSS, 0),
+    "grow-diag": (_CROSS + _DIAGONAL, 0),
+    "grow-diag-final": (_CROSS + _DIAGONAL, joining.OR),
+    "grow-diag-final-and": (_CROSS + _DIAGONAL, joining.AND),
+}
+
+_CELLS_A_CALL = 4_000_000
+
+
+def symmetrise(forward: Alignments, backward: Alignments, how: str = DEFAULT_SYMMETRISATION) -> Alignments:
+    """Join two alignments of the same sentence pairs, both with links (source, target); the result is sorted.
+
+    >>> one = Alignments.from_pairs([[(0, 0), (1, 1), (3, 3), (4, 3)]])
+    >>> two = Alignments.from_pairs([[(0, 0), (1, 1), (1, 2), (4, 5)]])
+    >>> symmetrise(one, two, "grow-diag").links.tolist()
+    [[0, 0], [1, 1], [1, 2]]
+    """
+    if how not in SYMMETRISATIONS:
+        raise SettingError(f"the symmetrisation is one of {', '.join(SYMMETRISATIONS)}, not {how!r}")
+    if len(forward) != len(backward):
+        raise ValueError(f"{len(forward)} sentence pairs, but the other alignments have {len(backward)}")
+    if how in ("forward", "backward"):
+        return (forward if how == "forward" else backward).sorted()
+    steps, final = _STEPS[how]
+    return _joined(forward, backward, np.array(steps, np.int64).reshape(-1, 2), final)
+
+
+def _joined(forward: Alignments, backward: Alignments, steps: np.ndarray, final: int) -> Alignments:
+    lengths = np.zeros((len(forward), 2), np.int64)
+    for each in forward, backward:
+        np.maximum.at(lengths, each.pairs, each.links + 1)
+    one, other = (
+        joining.Links(frozen(each.links, np.int32), frozen(each.starts, np.int64)) for each in (forward, backward)
+    )
+    parts = []
+    for first, last in pairwise(chunks_of(lengths.prod(axis=1) + 1, _CELLS_A_CALL).tolist()):
+        most = sum(int(each.starts[last] - each.starts[first]) for each in (forward, backward))
+        links, starts = np.empty((most, 2), np.int32), np.zeros(last - first + 1, np.int64)
+        count = joining.symmetrise(one, other, lengths, first, last, steps, final, links, starts)
+        parts.append(Alignments(links[:count].copy(), starts, np.ones(count, bool)))
+    return Alignments.concatenated(parts)
+
+
+class Ranked(NamedTuple):
+    """An alignment: ``links`` int32 (n_links, 2), source and target, sorted; ``probability`` given both sentences."""
+
+    links: np.ndarray
+    probability: float
+
+
+def warn_of_long_pairs(bitext: Bitext) -> None:
+    """Say which sentence pairs are too long for a table of all steps."""
+    long = int((np.maximum(bitext.source.lengths, bitext.target.lengths) > LONGEST).sum())
+    if long:
+        warn(f"{long:,} sentence pairs have a side of more than {LONGEST:,} words and get no links")
+
+
+def n_best(model: Aligner, bitext: Bitext, k: int, direction: int) -> Iterator[list[Ranked]]:
+    """The ``k`` most probable alignments of every sentence pair, best first, fewer where there are no more.
+
+    Direction 0 links every target word to a source word or to nothing, direction 1 the other way round. A pair with a
+    side of more than ``LONGEST`` words has one alignment, without links.
+    """
+    if not 1 <= k <= 10_000:
+        raise SettingError(f"the number of best alignments is between 1 and 10000, not {k}")
+    if not model.limited:  # else it says so itself
+        warn_of_long_pairs(bitext)
+    for ranked in model.map(bitext, _ranked_pairs, direction, k):
+        yield from ranked
+
+
+def _ranked_pairs(model: Aligner, pairs: Any, direction: int, k: int) -> list[list[Ranked]]:
+    return [_ranked(paths, scores, direction) for paths, scores in model.best_paths(pairs, direction, k)]
+
+
+def _ranked(paths: np.ndarray, scores: np.ndarray, direction: int) -> list[Ranked]:
+    result = []
+    for path, score in zip(paths, scores.tolist(), strict=True):
+        if score == -np.inf:
+            break
+        linked = np.flatnonzero(path >= 0)
+        links = np.column_stack([path[linked], linked]).astype(np.int32)
+        if direction:
+            links = links[:, ::-1]
+        result.append(Ranked(links[np.lexsort((links[:, 1], links[:, 0]))], min(1.0, float(np.exp(score)))))
+    return result
+
+
+def n_best_matrix(model: Aligner, bitext: Bitext, k: int = 10) -> AlignmentMatrix:
+    """How often each link is among the ``k`` best alignments, weighed by probability; the mean of both directions."""
+    shapes = np.column_stack([bitext.source.lengths, bitext.target.lengths])
+    matrices = [np.zeros(shape) for shape in shapes.tolist()]
+    for direction in 0, 1:
+        for matrix, ranked in zip(matrices, n_best(model, bitext, k, direction), strict=True):
+            total = sum(each.probability for each in ranked)
+            for each in ranked:
+                matrix[each.links[:, 0], each.links[:, 1]] += each.probability / total / 2
+    return AlignmentMatrix.from_matrices(np.where(matrix < 0.01, 0, np.minimum(matrix, 1)) for matrix in matrices)

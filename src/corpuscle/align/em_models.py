@@ -48,12 +48,20 @@ from corpuscle.align.counts import (
     sorted_couples,
     tables_from,
 )
-from corpuscle.align.distortion import JUMPS, MAX_JUMP, STRENGTHS, Jumps, Law, Uniform
+from corpuscle.align.distortion import (
+    JUMPS,
+    MAX_JUMP,
+    STRENGTHS,
+    Jumps,
+    Law,
+    Uniform,
+    independent_best,
+    jump_best,
+    single_pairs,
+)
 from corpuscle.align.distortion import Diagonal as DiagonalLaw
-from corpuscle.align.kernels import translation
-from corpuscle.align.kernels.cooccurrence import Couples, Pairs, directed
-from corpuscle.align.kernels.couple_index import places_of, take_apart
-from corpuscle.align.nbest import independent_best, jump_best, single_pairs
+from corpuscle.align.kernels import em as kernels
+from corpuscle.align.kernels.cooccurrence import Couples, Pairs, directed, places_of, take_apart
 from corpuscle.align.settings import DiagonalSettings, FertilitySettings, HmmSettings, Ibm1Settings
 from corpuscle.errors import SettingError, warn
 from corpuscle.learning import Checkpoint, Learner, partial
@@ -86,7 +94,7 @@ class Translation(NamedTuple):
         if self.table is None:
             return np.full(len(pairs.cells), self.null[0])
         values = np.empty(len(pairs.cells), np.float32)
-        translation.translate(
+        kernels.translate(
             pairs, self.direction == 1, self.table, self.singles, self.references, *self.estimation, values
         )
         return values
@@ -170,7 +178,7 @@ class Expectation(Learner):
                 if not agreement:
                     _add(new, pairs, part.links, d)
                 outputs = pairs.source if d else pairs.target
-                translation.add_counts(outputs, part.nulls, new.nulls[d])
+                kernels.add_counts(outputs, part.nulls, new.nulls[d])
                 likelihoods[d] += part.likelihood
                 moments[d] += part.moments
         if agreement:
@@ -225,9 +233,7 @@ def _add(counts: LinkCounts, pairs: Pairs, links: np.ndarray, direction: int, bo
     """Add the links of a chunk to one direction (``both``: and already to the totals of the other)."""
     singles, (by_source, by_target) = counts.singles.counts[direction], counts.singles.totals
     forward, backward = both or direction == 0, both or direction == 1
-    translation.add_all_counts(
-        pairs, links, counts.couples[direction], singles, forward, by_source, backward, by_target
-    )
+    kernels.add_all_counts(pairs, links, counts.couples[direction], singles, forward, by_source, backward, by_target)
 
 
 KEEP = 1e-4

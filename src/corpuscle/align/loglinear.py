@@ -18,29 +18,35 @@ import numpy as np
 from corpuscle.align.base import LINKED, Aligner, check_rows, signature_of, slices
 from corpuscle.align.counts import Posteriors, pairs_of, rows_of, sorted_couples
 from corpuscle.align.em_models import KEEP, usable
-from corpuscle.align.features import LEAST_LOG, SMALLEST_M1, Facts, Layout, Side, by_role, feature_names
-from corpuscle.align.features_user import (
+from corpuscle.align.features import (
     LARGEST,
+    LEAST_LOG,
+    SMALLEST_M1,
     USER_ARRAYS,
+    Facts,
     Function,
+    Layout,
+    Side,
     UserFeatures,
+    by_role,
     check_user_arrays,
+    feature_names,
     read_features,
 )
-from corpuscle.align.kernels import loglinear_paths, translation
+from corpuscle.align.kernels import em, loglinear_paths
 from corpuscle.align.kernels.cooccurrence import Couples
 from corpuscle.align.kernels.loglinear import CELLS, CLASS_UNKNOWN, FIRST_CLASS, LONGEST, OUTPUTS, STATES, Direction
 from corpuscle.align.loglinear_training import (
     PARTIAL,
     DirectionFeatures,
     Encoded,
+    Neighbourhood,
     Passes,
     bigrams_of,
     encode,
     transposition,
     words_of_pairs,
 )
-from corpuscle.align.neighbourhood import Neighbourhood
 from corpuscle.align.settings import LogLinearSettings
 from corpuscle.compiled import frozen
 from corpuscle.errors import SettingError
@@ -321,7 +327,7 @@ class LogLinear(LogLinearSettings, Aligner):
         for part, both in zip(slices(bitext, _CELLS_A_CHUNK), self.map(bitext, _link_probabilities), strict=True):
             pairs = super().prepared(pairs_of(part.source, part.target, cells=False), None)
             for d in (0, 1):
-                translation.add_counts(frozen(pairs.cells, np.int32), both[d], counts[d])
+                em.add_counts(frozen(pairs.cells, np.int32), both[d], counts[d])
         self.counts_ = counts[:, :-1].astype(np.float32)
 
     def _prune(self) -> None:

@@ -400,7 +400,7 @@ def _check_links(wanted: Alignments, found: Alignments, gold: Any, links: Any, p
 
 def _oracle(gold: Any, pairs: Bitext, training: Bitext, name: str, seed: int, work: Mapping[str, Any]) -> Answer:
     """How good links could be if only those that a neighbourhood allows may be chosen."""
-    from corpuscle.align.neighbourhood import Neighbourhood, allowed_links
+    from corpuscle.align.loglinear_training import Neighbourhood, allowed_links
     from corpuscle.measure.links import alignment_error
     from corpuscle.scale import workers
 

@@ -33,7 +33,7 @@ from corpuscle.text.overlap import item_hashes
 from corpuscle.text.vocab import END, FIRST, Vocab
 from corpuscle.text.wording import number
 from corpuscle.translate.base import Links, Translation, Translator, each_of
-from corpuscle.translate.kernels.reordering import Derivations, Limits, Problem, Sentences, decode, estimate
+from corpuscle.translate.kernels import Derivations, Limits, Problem, Sentences, decode, estimate
 from corpuscle.translate.settings import PhraseSettings
 from corpuscle.transliterate import (
     HISTORY,

@@ -41,13 +41,12 @@ from corpuscle.text.pairs import Pair
 from corpuscle.text.vocab import FIRST, Vocab
 from corpuscle.text.wording import number
 from corpuscle.transliterate.base import Candidate, Transliterator, combined
-from corpuscle.transliterate.decoding import Decoder, Found
-from corpuscle.transliterate.kernels.pieces import blocks, phrase_blocks
+from corpuscle.transliterate.decoding import HISTORY, Decoder, Found, Round, Tuner, history_arrays, history_from
+from corpuscle.transliterate.kernels.joint import blocks, phrase_blocks
 from corpuscle.transliterate.kernels.windows import WEIGHTS, Windows, learn, windows
 from corpuscle.transliterate.links import align_letters
 from corpuscle.transliterate.preparation import Prepared, WordPair, merged, prepare
 from corpuscle.transliterate.settings import PhraseSettings
-from corpuscle.transliterate.tuning import HISTORY, Round, Tuner, history_arrays, history_from
 
 BETWEEN = "\u2502"
 """Stands between the source and the target letters in the name of a piece."""

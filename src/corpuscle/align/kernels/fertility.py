@@ -27,8 +27,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from corpuscle.align.kernels.cooccurrence import shape_of
-from corpuscle.align.kernels.couple_index import couple_of
+from corpuscle.align.kernels.cooccurrence import couple_of, shape_of
 from corpuscle.compiled import kernel, part
 from corpuscle.random import mix, uniform
 
@@ -382,7 +381,7 @@ def draw_links(pairs, tally, laws, key, sweeps, skip, linked, links, nulls):
     """Link probabilities of sentence pairs when the tally stands still: means over ``sweeps`` draws, the first ``skip``
     of which do not count.
 
-    ``linked`` int32 (n_outputs,) are the links to start from; ``links`` and ``nulls`` as in ``translation.posteriors``.
+    ``linked`` int32 (n_outputs,) are the links to start from; ``links`` and ``nulls`` as in ``em.posteriors``.
     The draws of a pair depend on ``key`` and on its words, not on where it stands.
     """
     longest, largest = 1, 1
