@@ -85,7 +85,7 @@ class World:
     def decode(self, source, copies, limits):
         automaton = self.lm.automaton_
         estimates = frozen(reordering.estimate(self.options, automaton), np.float64)
-        sentences = reordering.Sentences(
+        sentences = reordering.Sequences(
             np.array(source, np.int32), np.array([0, len(source)]), np.array(copies, np.int32)
         )
         found = reordering.decode(sentences, reordering.Problem(self.options, automaton, limits, estimates))

@@ -272,8 +272,11 @@ def tables_from(
     table = np.zeros(len(counts) + 1, np.float32)
     for first, last in pairwise(chunks_of(np.diff(couples.row_starts), _COUPLES_A_CALL).tolist()):
         em.normalise(couples, counts, swap, *estimation, references, first, last, table)
-    null = np.empty(len(null_counts), np.float32)
-    em.normalise_one(frozen(null_counts, np.float64), *estimation, float(len(null_counts)), null)
+    # The null word is the one row of a table of its own.
+    null, null_counts = np.empty(len(null_counts), np.float32), frozen(null_counts, np.float64)
+    row = Couples(frozen(np.array([0, len(null)]), np.int64), frozen(np.zeros(len(null)), np.int32))
+    reference = references_from(row, null_counts, 0, estimation)
+    em.normalise(row, null_counts, False, *estimation, reference, 0, 1, null)
     return TranslationTables(table, null)
 
 

@@ -33,7 +33,7 @@ from corpuscle.text.overlap import item_hashes
 from corpuscle.text.vocab import END, FIRST, Vocab
 from corpuscle.text.wording import number
 from corpuscle.translate.base import Links, Translation, Translator, each_of
-from corpuscle.translate.kernels import Derivations, Limits, Problem, Sentences, decode, estimate
+from corpuscle.translate.kernels import Derivations, Limits, Problem, Sequences, decode, estimate
 from corpuscle.translate.settings import PhraseSettings
 from corpuscle.transliterate import (
     HISTORY,
@@ -96,8 +96,8 @@ class Decoder:
         for first, last in pairwise(chunks_of(corpus.lengths * beam, max(_WORK, beam)).tolist()):
             starts = corpus.sentence_starts[first : last + 1]
             inside = slice(starts[0], starts[-1])
-            chunks.append(Sentences(corpus.tokens[inside], starts - starts[0], copies[inside]))
-        chunks = chunks or [Sentences(corpus.tokens, corpus.sentence_starts, copies)]
+            chunks.append(Sequences(corpus.tokens[inside], starts - starts[0], copies[inside]))
+        chunks = chunks or [Sequences(corpus.tokens, corpus.sentence_starts, copies)]
         return self._found(list(pool.scatter(chunks).map(decode, problem)))
 
     def _limits(self, n_best: int, distinct: bool) -> Limits:

@@ -23,7 +23,7 @@ from corpuscle.random import Random
 from corpuscle.scale import Workers, chunks_of
 from corpuscle.text.corpus import Corpus, items_of, starts_of
 from corpuscle.text.vocab import END, FIRST, UNKNOWN, Vocab
-from corpuscle.transliterate.kernels.monotone import Derivations, Limits, Models, Names, Problem, decode
+from corpuscle.transliterate.kernels.monotone import Derivations, Limits, Models, Problem, Sequences, decode
 from corpuscle.transliterate.kernels.windows import Windows
 from corpuscle.transliterate.settings import PhraseSettings
 
@@ -152,9 +152,9 @@ class Decoder:
         for first, last in pairwise(chunks_of(corpus.lengths * beam, max(_WORK, beam)).tolist()):
             starts = corpus.sentence_starts[first : last + 1]
             inside = slice(starts[0], starts[-1])
-            chunks.append(Names(corpus.tokens[inside], starts - starts[0], copies[inside]))
+            chunks.append(Sequences(corpus.tokens[inside], starts - starts[0], copies[inside]))
         problem = Problem(self.options, self.models, limits)
-        chunks = chunks or [Names(corpus.tokens, corpus.sentence_starts, copies)]
+        chunks = chunks or [Sequences(corpus.tokens, corpus.sentence_starts, copies)]
         return self._found(list(pool.scatter(chunks).map(decode, problem)))
 
     def _found(self, parts: list[Derivations]) -> Found:

@@ -253,15 +253,6 @@ def normalise(couples, counts, swap, alpha, bayes, references, first, last, tabl
             table[k] = _entry(counts[k], references[state], alpha, bayes)
 
 
-@kernel
-def normalise_one(counts, alpha, bayes, support, table):
-    """Turn counts into the probabilities of one generating type, the null word."""
-    total = counts.sum()
-    reference = digamma(total + alpha * support) if bayes else total
-    for k in range(len(counts)):
-        table[k] = _entry(counts[k], reference, alpha, bayes)
-
-
 class Law(NamedTuple):
     """What one direction of the model is.
 

@@ -117,9 +117,14 @@ def _side(symbols, span, gaps, row, places):
 
 
 @part(bare=True)
-def _emit(linked, texts, pair, span, gaps, places, row):
-    """Write the rule of a phrase pair ``span`` (first and last source, first and last target symbol) with ``gaps``,
-    int64 (2, 4), likewise, or -1."""
+def _emit(linked, texts, pair, span, gaps, places, out, at, fill):
+    """If the rule of a phrase pair ``span`` (first and last source, first and last target symbol) with ``gaps``, int64
+    (2, 4), likewise, or -1, is one, count it and, if ``fill``, write it to row ``at``; returns the next row."""
+    if not _fits(linked, pair, span[0], span[1], gaps):
+        return at
+    if not fill:
+        return at + 1
+    row = out[at]
     s, t = linked.source_starts[pair], linked.target_starts[pair]
     _side(texts.source[s:], span[:2], gaps[:, :2], row[:SYMBOLS], places[0])
     _side(texts.target[t:], span[2:], gaps[:, 2:], row[SYMBOLS : SYMBOLS + LONGEST], places[1])
@@ -132,6 +137,7 @@ def _emit(linked, texts, pair, span, gaps, places, row):
                 row[-2] |= np.int32(1) << np.int32(bit)
             else:
                 row[-1] |= np.int32(1) << np.int32(bit - 32)
+    return at + 1
 
 
 @part(bare=True)
@@ -139,28 +145,19 @@ def _phrase(linked, texts, pair, span, tight, gaps, places, out, at, fill):
     """Count the rules of one phrase pair and, if ``fill``, write them from row ``at`` on; returns the next row."""
     i1, i2, longest = span[0], span[1], tight.shape[1]
     gaps[:] = -1
-    if _fits(linked, pair, i1, i2, gaps):
-        if fill:
-            _emit(linked, texts, pair, span, gaps, places, out[at])
-        at += 1
+    at = _emit(linked, texts, pair, span, gaps, places, out, at, fill)
     for a in range(i1, i2 + 1):
         for b in range(a, min(i2 + 1, a + longest)):
             if tight[a, b - a, 0] < 0 or (a == i1 and b == i2):
                 continue
             gaps[0, 0], gaps[0, 1], gaps[0, 2], gaps[0, 3] = a, b, tight[a, b - a, 0], tight[a, b - a, 1]
             gaps[1, :] = -1
-            if _fits(linked, pair, i1, i2, gaps):
-                if fill:
-                    _emit(linked, texts, pair, span, gaps, places, out[at])
-                at += 1
+            at = _emit(linked, texts, pair, span, gaps, places, out, at, fill)
             for c in range(b + 2, i2 + 1):
                 for d in range(c, i2 + 1):
                     if tight[c, d - c, 0] >= 0:
                         gaps[1, 0], gaps[1, 1], gaps[1, 2], gaps[1, 3] = c, d, tight[c, d - c, 0], tight[c, d - c, 1]
-                        if _fits(linked, pair, i1, i2, gaps):
-                            if fill:
-                                _emit(linked, texts, pair, span, gaps, places, out[at])
-                            at += 1
+                        at = _emit(linked, texts, pair, span, gaps, places, out, at, fill)
     return at
 
 
@@ -184,12 +181,6 @@ def _extract(linked, texts, weights, longest, first, last, fill, out, shares):
                 if fill:
                     shares[before:at] = weights[pair] / max(1, at - before)
     return at
-
-
-def _distinct(rows: np.ndarray, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Every row once, with the sum of its counts."""
-    ids, firsts = number_rows(rows)
-    return rows[firsts], np.bincount(ids, counts, len(firsts))
 
 
 def number_rows(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -221,9 +212,11 @@ def extract_rules(linked: Linked, texts: Texts, weights: np.ndarray, longest: in
 def _merged(
     rows: np.ndarray, counts: np.ndarray, waiting: list[tuple[np.ndarray, np.ndarray]]
 ) -> tuple[np.ndarray, np.ndarray]:
-    parts = [(rows, counts), *waiting]
+    """Every row once, with the sum of its counts; those that were ``waiting`` wait no more."""
+    rows, counts = (np.concatenate(column) for column in zip((rows, counts), *waiting, strict=True))
     waiting.clear()
-    return _distinct(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+    ids, firsts = number_rows(rows)
+    return rows[firsts], np.bincount(ids, counts, len(firsts))
 
 
 @part(bare=True)
@@ -287,15 +280,6 @@ class Links(NamedTuple):
 
 
 @part
-def _free(links_of_row, links_of_column, i, j, final):
-    if final == ALL:
-        return True
-    if final == AND:
-        return links_of_row[i] == 0 and links_of_column[j] == 0
-    return links_of_row[i] == 0 or links_of_column[j] == 0
-
-
-@part
 def _grow(given, current, rows, columns, m, n, steps):
     """Add neighbours until nothing changes; ``given`` has 1 for links of the first input, 2 for the second, 3 both."""
     changed = True
@@ -344,8 +328,8 @@ def symmetrise(one, other, lengths, first, last, steps, final, result, result_st
             for side in range(1, 3):
                 for i in range(m):
                     for j in range(n):
-                        wanted = given[i, j] & side and not current[i, j]
-                        if wanted and _free(rows, columns, i, j, final):
+                        free = rows[i] == 0 and columns[j] == 0 if final == AND else rows[i] == 0 or columns[j] == 0
+                        if given[i, j] & side and not current[i, j] and (final == ALL or free):
                             current[i, j] = True
                             rows[i] += 1
                             columns[j] += 1

@@ -173,20 +173,11 @@ def grid(source: np.ndarray, source_starts: np.ndarray, target: np.ndarray, targ
     return Grid(frozen(starts, np.int64), frozen(pieces, np.int32), *lengths, len(firsts))
 
 
-@part
-def _largest(grid, first, last):
-    """How many cells the largest grid of some pairs has."""
-    cells = 0
-    for pair in range(first, last):
-        cells = max(cells, grid.starts[pair + 1] - grid.starts[pair])
-    return cells
-
-
 @kernel
-def _expectation(grid, shapes, probability, first, last, counts):
-    """Add the expected number of each piece to ``counts``; returns the log-likelihood of the pairs first..last-1."""
+def _expectation(grid, shapes, probability, first, last, table, counts):
+    """Add the expected number of each piece to ``counts``; returns the log-likelihood of the pairs first..last-1.
+    ``table``: float64 (2, cells of the largest grid), room."""
     likelihood = 0.0
-    table = np.empty((2, _largest(grid, first, last)))
     for pair in range(first, last):
         pieces = grid.pieces[grid.starts[pair] : grid.starts[pair + 1]]
         width = grid.target_lengths[pair] + 1
@@ -197,10 +188,9 @@ def _expectation(grid, shapes, probability, first, last, counts):
 
 
 @kernel
-def _best(grid, shapes, log_probability, first, last, out, out_starts):
-    """Write the links of the best way to cut each of the pairs first..last-1, from last to first."""
-    largest = _largest(grid, first, last)
-    table, path = np.empty(largest), np.empty((2, largest), np.int64)
+def _best(grid, shapes, log_probability, first, last, table, path, out, out_starts):
+    """Write the links of the best way to cut each of the pairs first..last-1, from last to first. ``table``, ``path``:
+    float64 (cells of the largest grid,) and int64 (2, cells), room."""
     for pair in range(first, last):
         pieces = grid.pieces[grid.starts[pair] : grid.starts[pair + 1]]
         width, at = grid.target_lengths[pair] + 1, out_starts[pair]
@@ -221,8 +211,9 @@ def _chunks(grid: Grid) -> Iterator[tuple[int, int]]:
 def expectation(grid: Grid, probability: np.ndarray) -> tuple[np.ndarray, float]:
     """The expected number of each piece, float64 (n_pieces,), and the log-likelihood of all pairs."""
     counts, likelihood = np.zeros(grid.n_pieces), 0.0
+    table = np.empty((2, int(np.diff(grid.starts).max(initial=0))))
     for first, last in _chunks(grid):
-        likelihood += _expectation(grid, SHAPES, probability, first, last, counts)
+        likelihood += _expectation(grid, SHAPES, probability, first, last, table, counts)
     return counts, likelihood
 
 
@@ -242,8 +233,10 @@ def links(grid: Grid, probability: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         scores = np.log(probability)
     out = np.empty((2 * int((grid.source_lengths + grid.target_lengths).sum()), 2), np.int32)
     starts = np.zeros(len(grid.source_lengths) + 1, np.int64)
+    largest = int(np.diff(grid.starts).max(initial=0))
+    table, path = np.empty(largest), np.empty((2, largest), np.int64)
     for first, last in _chunks(grid):
-        _best(grid, SHAPES, scores, first, last, out, starts)
+        _best(grid, SHAPES, scores, first, last, table, path, out, starts)
     return sorted_links(out[: starts[-1]], starts), starts
 
 

@@ -191,15 +191,6 @@ def _read(models, options, option, both, score, limits, reach):
 
 
 @part(bare=True)
-def _ending(models, both, limits):
-    """What the two n-gram models say to the end here, weighted."""
-    score = limits.language * step(models.language, _first(both), np.int32(limits.end))[1]
-    if limits.joint != 0.0:
-        score += limits.joint * step(models.joint, _second(both), np.int32(limits.end))[1]
-    return score
-
-
-@part(bare=True)
 def forward(options, models, source, copies, limits, work):
     """Fill the stacks, and ``endings``. Edges are kept only if more than one rewriting is wanted; returns how many, or
     ``NO_ROOM``."""
@@ -234,19 +225,24 @@ def forward(options, models, source, copies, limits, work):
                     if not offer(stacks, limits, state, score, h, option):
                         return NO_ROOM
         n_edges = settle(stacks, limits, q)
-    for h in range(stacks.first[n], stacks.first[n + 1]):
-        work.endings[h - stacks.first[n]] = _ending(models, stacks.states[h], limits)
+    for h in range(stacks.first[n], stacks.first[n + 1]):  # what the two n-gram models say to the end here
+        score = limits.language * step(models.language, _first(stacks.states[h]), np.int32(limits.end))[1]
+        if limits.joint != 0.0:
+            score += limits.joint * step(models.joint, _second(stacks.states[h]), np.int32(limits.end))[1]
+        work.endings[h - stacks.first[n]] = score
     return n_edges
 
 
 @part(bare=True)
-def reread(options, models, limits, n, segments, first, last, places):
-    """The log probabilities of a whole rewriting of n symbols, ``segments[first..last-1]``: language, joint, places."""
+def _write(options, models, limits, n, score, row, first, last, work, out):
+    """Write what is said about a rewriting of n symbols whose segments, first..last-1, have been written: its score and
+    the log probabilities of the whole."""
+    out.segment_starts[row + 1], out.scores[row] = last, score
     state, total = np.int64(limits.initial), 0.0
     joint, joint_total = np.int64(limits.joint_initial), 0.0
     p, suits = np.int64(0), 0.0
     for s in range(first, last):
-        option = segments[s, 0]
+        option = out.segments[s, 0]
         if option < -1:
             state, logp = step(models.language, state, np.int32(-1 - option))
             total += logp
@@ -260,11 +256,12 @@ def reread(options, models, limits, n, segments, first, last, places):
             for i in range(options.piece_starts[option], options.piece_starts[option + 1]):
                 joint, logp = step(models.joint, joint, options.pieces[i])
                 joint_total += logp
-            if places.shape[1] > 0:
-                suits += _suits(options, models, np.int64(option), p, n, places)
-        p += segments[s, 1]
-    total += step(models.language, state, np.int32(limits.end))[1]
-    return total, joint_total + step(models.joint, joint, np.int32(limits.end))[1], suits
+            if work.places.shape[1] > 0:
+                suits += _suits(options, models, np.int64(option), p, n, work.places)
+        p += out.segments[s, 1]
+    out.logs[row, 0] = total + step(models.language, state, np.int32(limits.end))[1]
+    out.logs[row, 1] = joint_total + step(models.joint, joint, np.int32(limits.end))[1]
+    out.logs[row, 2] = suits
 
 
 _EDGES = 20_000  # room in the beginning
@@ -275,11 +272,11 @@ class Derivations(NamedTuple):
     """The rewritings of many sequences, best first.
 
     - ``starts``: int64 (n_sequences + 1,), the rewritings of sequence i are ``starts[i]`` to ``starts[i + 1]``;
-    - ``scores``: float64, the whole score; ``logs``: float64 (n_rewritings, 3), the log probabilities of the language
-      model, of the joint model and of pieces at their places in it;
+    - ``scores``: float64, the whole score; ``logs``: float64 (n_rewritings, k), its parts, here the log probabilities
+      of the language model, of the joint model and of pieces at their places in it;
     - ``segment_starts``: int64 (n_rewritings + 1,), the phrases of a rewriting in ``segments``;
-    - ``segments``: int32 (n_segments, 2), option (or ``-1 - symbol`` for a copied symbol, -1 for a dropped one) and
-      number of source symbols.
+    - ``segments``: int32 (n_segments, k), option (or ``-1 - symbol`` for a copied symbol, -1 for a dropped one), then
+      which source symbols, here their number.
     """
 
     starts: np.ndarray
@@ -289,9 +286,9 @@ class Derivations(NamedTuple):
     segments: np.ndarray
 
 
-class Names(NamedTuple):
-    """Sequences to rewrite: ``tokens`` int32, ``starts`` int64 (n_sequences + 1,); ``copies`` int32, like ``tokens``:
-    the target symbol that stands for a source symbol the table does not cover, 0 to drop it."""
+class Sequences(NamedTuple):
+    """What to rewrite: ``tokens`` int32, ``starts`` int64 (n_sequences + 1,); ``copies`` int32, like ``tokens``: the
+    target symbol that stands for a source symbol the table does not cover, 0 to drop it."""
 
     tokens: np.ndarray
     starts: np.ndarray
@@ -304,15 +301,6 @@ class Problem(NamedTuple):
     options: Options
     models: Models
     limits: Limits
-
-
-@part(bare=True)
-def _write(options, models, limits, n, score, row, begin, end, work, out):
-    """Write what is said about a rewriting whose segments have been written."""
-    out.segment_starts[row + 1] = end
-    out.scores[row] = score
-    language, joint, places = reread(options, models, limits, n, out.segments, begin, end, work.places)
-    out.logs[row, 0], out.logs[row, 1], out.logs[row, 2] = language, joint, places
 
 
 @kernel(bare=True)
@@ -372,31 +360,36 @@ def _several(options, models, limits, names, name, work, out):
     return name
 
 
-def decode(names: Names, problem: Problem) -> Derivations:
+def prepared(given: Sequences, n_best: int, logs: int, columns: int) -> tuple[Sequences, Derivations, int]:
+    """Sequences in arrays of the types that kernels are compiled for, room for the ``n_best`` derivations of each, with
+    so many logs and columns of segments, and the length of the longest."""
+    sequences = Sequences(
+        frozen(given.tokens, np.int32), frozen(given.starts, np.int64), frozen(given.copies, np.int32)
+    )
+    rows, segments = n_best * (len(given.starts) - 1), n_best * len(given.tokens)
+    starts, segment_starts = np.zeros(len(given.starts), np.int64), np.zeros(rows + 1, np.int64)
+    room = np.empty((rows, logs)), segment_starts, np.empty((segments, columns), np.int32)
+    return sequences, Derivations(starts, np.empty(rows), *room), int(np.diff(given.starts).max(initial=0))
+
+
+def trimmed(out: Derivations) -> Derivations:
+    """Derivations without the room that was left."""
+    rows = int(out.starts[-1])
+    parts = out.logs[:rows], out.segment_starts[: rows + 1], out.segments[: int(out.segment_starts[rows])]
+    return Derivations(out.starts, out.scores[:rows], *parts)
+
+
+def decode(names: Sequences, problem: Problem) -> Derivations:
     """The best rewritings of some sequences."""
     options, models, limits = problem
-    count, longest = len(names.starts) - 1, int(np.diff(names.starts).max(initial=0))
-    rows = limits.n_best * count
-    out = Derivations(
-        np.zeros(count + 1, np.int64),
-        np.empty(rows),
-        np.empty((rows, 3)),
-        np.zeros(rows + 1, np.int64),
-        np.empty((limits.n_best * len(names.tokens), 2), np.int32),
-    )
-    tokens, copies = frozen(names.tokens, np.int32), frozen(names.copies, np.int32)
-    names = Names(tokens, frozen(names.starts, np.int64), copies)
+    names, out, longest = prepared(names, limits.n_best, 3, 2)
     if limits.n_best == 1:
         _best(options, models, limits, names, buffers(options, models, limits, longest, 0), out)
     else:
         room, name = _EDGES, 0
-        while name < count:
+        while name < len(names.starts) - 1:
             # The kernel stops where a lattice has no room, and goes on there with four times as much.
             work = buffers(options, models, limits, longest, room)
             name = _several(options, models, limits, names, name, work, out)
             room *= 4
-    n_rows = int(out.starts[-1])
-    n_segments = int(out.segment_starts[n_rows])
-    return Derivations(
-        out.starts, out.scores[:n_rows], out.logs[:n_rows], out.segment_starts[: n_rows + 1], out.segments[:n_segments]
-    )
+    return trimmed(out)
