@@ -184,8 +184,8 @@ class Aligner(TextSettings, Model, ABC):
         joint = [how for how in ways if how != "posterior"]
         result: dict[str, Alignments] = {}
         if joint and decode == "posterior":
-            forward, backward = (self.matrix(bitext, one).links(threshold) for one in ("forward", "backward"))
-            result = {how: symmetrise(forward, backward, how) for how in joint}
+            both = [self.matrix(bitext, one).links(threshold) for one in ("forward", "backward")]
+            result = {how: symmetrise(both[0], both[1], how) for how in joint}
         elif joint:
             found = list(self.map(bitext, _best_links, joint))
             result = {how: Alignments.concatenated([parts[k] for parts in found]) for k, how in enumerate(joint)}
@@ -252,37 +252,29 @@ def _of_chunk(chunk: Any, job: tuple[Aligner, Any, Callable[..., Any], tuple[Any
 
 def _best_links(model: Aligner, pairs: Any, ways: list[str]) -> list[Alignments]:
     """The best states of each output, symmetrised in several ways."""
-    outputs = pairs.target_starts, pairs.source_starts
-    forward, backward = (_links(model.best(pairs, d), outputs[d], d) for d in (0, 1))
-    return [symmetrise(forward, backward, how) for how in ways]
+    found = []
+    for d, outputs in enumerate((pairs.target_starts, pairs.source_starts)):
+        best, lengths = model.best(pairs, d), np.diff(outputs)
+        position = np.arange(len(best)) - np.repeat(outputs[:-1], lengths)
+        links = np.column_stack([best, position]).astype(np.int32)
+        own = Alignments(links, outputs, np.ones(len(links), bool)).filtered(best >= 0)
+        found.append((own.transposed() if d else own).sorted())
+    return [symmetrise(found[0], found[1], how) for how in ways]
 
 
 def _matrices(model: Aligner, pairs: Any, matrix: str) -> np.ndarray:
     """The matrices of both directions as one, small entries set to zero; float32 (n_cells,)."""
     wanted = {"forward": (0,), "backward": (1,)}.get(matrix, (0, 1))
     links = [model.posteriors(pairs, d).links for d in wanted]
-    if matrix == "geo":
-        result = np.sqrt(links[0] * links[1])
-    elif matrix == "mean":
-        result = (links[0] + links[1]) / np.float32(2)
-    else:
-        result = links[0]
-    result = np.minimum(result, np.float32(1))
+    if len(links) == 2:
+        links = [np.sqrt(links[0] * links[1]) if matrix == "geo" else (links[0] + links[1]) / np.float32(2)]
+    result = np.minimum(links[0], np.float32(1))
     result[result < _SMALLEST] = 0
     return result
 
 
 def _likelihoods(model: Aligner, pairs: Any) -> list[float]:
     return [model.posteriors(pairs, d).likelihood for d in (0, 1)]
-
-
-def _links(best: np.ndarray, outputs: np.ndarray, direction: int) -> Alignments:
-    """The links (source, target) of the best states of all outputs, which begin at ``outputs`` in each pair."""
-    lengths = np.diff(outputs)
-    position = np.arange(len(best)) - np.repeat(outputs[:-1], lengths)
-    links = np.column_stack([best, position]).astype(np.int32)
-    found = Alignments(links, outputs, np.ones(len(links), bool)).filtered(best >= 0)
-    return found.transposed().sorted() if direction else found.sorted()
 
 
 def _check_matrix(container: Container) -> None:
@@ -334,17 +326,14 @@ def align_pairs(
     return learner(method, **settings).fit(bitext).align(bitext, symmetrise)
 
 
-_CROSS = [(-1, 0), (0, -1), (1, 0), (0, 1)]
-_DIAGONAL = [(-1, -1), (-1, 1), (1, -1), (1, 1)]
+_NEIGHBOURS = [(-1, 0), (0, -1), (1, 0), (0, 1), (-1, -1), (-1, 1), (1, -1), (1, 1)]
+"""Where a link may grow to, the last four along diagonals."""
 
-_STEPS: dict[str, tuple[list[tuple[int, int]], int]] = {
-    "intersection": ([], 0),
-    "union": ([], joining.ALL),
-    "grow": (_CROSS, 0),
-    "grow-diag": (_CROSS + _DIAGONAL, 0),
-    "grow-diag-final": (_CROSS + _DIAGONAL, joining.OR),
-    "grow-diag-final-and": (_CROSS + _DIAGONAL, joining.AND),
-}
+_STEPS = {
+    "intersection": (0, 0), "union": (0, joining.ALL), "grow": (4, 0), "grow-diag": (8, 0),
+    "grow-diag-final": (8, joining.OR), "grow-diag-final-and": (8, joining.AND),
+}  # fmt: skip
+"""How many neighbours a link has, and the last step."""
 
 _CELLS_A_CALL = 4_000_000
 
@@ -363,11 +352,8 @@ def symmetrise(forward: Alignments, backward: Alignments, how: str = DEFAULT_SYM
         raise ValueError(f"{len(forward)} sentence pairs, but the other alignments have {len(backward)}")
     if how in ("forward", "backward"):
         return (forward if how == "forward" else backward).sorted()
-    steps, final = _STEPS[how]
-    return _joined(forward, backward, np.array(steps, np.int64).reshape(-1, 2), final)
-
-
-def _joined(forward: Alignments, backward: Alignments, steps: np.ndarray, final: int) -> Alignments:
+    neighbours, final = _STEPS[how]
+    steps = np.array(_NEIGHBOURS, np.int64)[:neighbours]
     lengths = np.zeros((len(forward), 2), np.int64)
     for each in forward, backward:
         np.maximum.at(lengths, each.pairs, each.links + 1)
@@ -412,20 +398,19 @@ def n_best(model: Aligner, bitext: Bitext, k: int, direction: int) -> Iterator[l
 
 
 def _ranked_pairs(model: Aligner, pairs: Any, direction: int, k: int) -> list[list[Ranked]]:
-    return [_ranked(paths, scores, direction) for paths, scores in model.best_paths(pairs, direction, k)]
-
-
-def _ranked(paths: np.ndarray, scores: np.ndarray, direction: int) -> list[Ranked]:
-    result = []
-    for path, score in zip(paths, scores.tolist(), strict=True):
-        if score == -np.inf:
-            break
-        linked = np.flatnonzero(path >= 0)
-        links = np.column_stack([path[linked], linked]).astype(np.int32)
-        if direction:
-            links = links[:, ::-1]
-        result.append(Ranked(links[np.lexsort((links[:, 1], links[:, 0]))], min(1.0, float(np.exp(score)))))
-    return result
+    found = []
+    for paths, scores in model.best_paths(pairs, direction, k):
+        ranked = []
+        for path, score in zip(paths, scores.tolist(), strict=True):
+            if score == -np.inf:
+                break
+            linked = np.flatnonzero(path >= 0)
+            links = np.column_stack([path[linked], linked]).astype(np.int32)
+            if direction:
+                links = links[:, ::-1]
+            ranked.append(Ranked(links[np.lexsort((links[:, 1], links[:, 0]))], min(1.0, float(np.exp(score)))))
+        found.append(ranked)
+    return found
 
 
 def n_best_matrix(model: Aligner, bitext: Bitext, k: int = 10) -> AlignmentMatrix:

@@ -99,7 +99,6 @@ class _Sent:
     pairs: Pairs
 
     def chunk(self, number: int) -> Pairs:
-        """The sentence pairs with their cells."""
         return self.pairs
 
 

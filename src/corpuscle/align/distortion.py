@@ -82,7 +82,6 @@ class Uniform(Law):
     """All states and the null word alike; nothing is learned, and nobody asks for moments."""
 
     def expect(self, pairs: Directed, links: np.ndarray, null: np.ndarray) -> Posteriors:
-        """Link probabilities."""
         return _independent(pairs, links, null, em.UNIFORM)
 
 
@@ -123,15 +122,16 @@ def _climbed(lengths: np.ndarray, direction: int, strength: float, mean_h: float
 
 def widened(jumps: np.ndarray, width: int) -> np.ndarray:
     """Counts of jumps for all distances up to ``width``; those beyond the last bucket share its count."""
-    distances = np.clip(np.arange(-width, width + 1), -MAX_JUMP, MAX_JUMP) + MAX_JUMP
-    return frozen(jumps[distances], np.float64)
+    return frozen(jumps[_buckets(width)], np.float64)
 
 
 def folded(wide: np.ndarray) -> np.ndarray:
     """The inverse of ``widened`` for expected counts."""
-    width = len(wide) // 2
-    buckets = np.clip(np.arange(-width, width + 1), -MAX_JUMP, MAX_JUMP) + MAX_JUMP
-    return np.bincount(buckets, wide, 2 * MAX_JUMP + 1)
+    return np.bincount(_buckets(len(wide) // 2), wide, 2 * MAX_JUMP + 1)
+
+
+def _buckets(width: int) -> np.ndarray:
+    return np.clip(np.arange(-width, width + 1), -MAX_JUMP, MAX_JUMP) + MAX_JUMP
 
 
 @dataclass(frozen=True)
@@ -195,9 +195,9 @@ def _has_links(pair: Directed) -> bool:
 def independent_best(found: Posteriors, pair: Directed, k: int) -> tuple[np.ndarray, np.ndarray]:
     """The best alignments of one sentence pair whose outputs choose their states by themselves: states (k, n_outputs)
     from 0, -1 for the null word, and log-probabilities (k,)."""
+    m = len(pair.states)
     if not _has_links(pair):
         return _no_links(pair)
-    m = len(pair.states)
     emission = np.column_stack([found.nulls, _by_output(found.links, pair)]).astype(np.float64)
     none = np.zeros(m + 1)
     with np.errstate(divide="ignore"):

@@ -196,13 +196,9 @@ class Side:
         words = self.vocab.strings
         digits = np.array([any(map(str.isdigit, word)) for word in words])
         good = np.flatnonzero((lengths > COPY_LETTERS) & ~digits)
+        one, two, three = (characters[starts[good] + k].astype(np.int64) for k in range(3))
         result = np.full(len(words), -1, np.int64)
-        first = starts[good]
-        result[good] = (
-            (characters[first].astype(np.int64) << 42)
-            | (characters[first + 1].astype(np.int64) << 21)
-            | characters[first + 2]
-        )
+        result[good] = one << 42 | two << 21 | three  # a character has at most 21 bits
         return result
 
 
@@ -245,15 +241,6 @@ def same_types(states: Vocab, outputs: Vocab) -> np.ndarray:
     return same
 
 
-def _similar(states: Side, outputs: Side, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
-    pairs = frozen(np.stack([rows, columns]), np.int32)
-    result = np.zeros(len(rows))
-    bounds = chunks_of(np.ones(len(rows), np.int64), _COUPLES_A_CALL).tolist()
-    for first, last in pairwise(bounds):
-        similarities(*states.spelling, *outputs.spelling, pairs, first, last, result)
-    return result
-
-
 def couple_features(
     layout: Layout, facts: Facts, states: Side, outputs: Side, rows: np.ndarray, columns: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -289,7 +276,10 @@ def couple_features(
         prefixes = states.prefixes[words]
         add("prefix", 0, (prefixes >= 0) & (prefixes == outputs.prefixes[columns]) & ~same)
     if "ortho" in layout.blocks:
-        bins = np.digitize(_similar(states, outputs, words, columns), ORTHO_EDGES)
+        similar, pairs = np.zeros(n), frozen(np.stack([words, columns]), np.int32)
+        for first, last in pairwise(chunks_of(np.ones(n, np.int64), _COUPLES_A_CALL).tolist()):
+            similarities(*states.spelling, *outputs.spelling, pairs, first, last, similar)
+        bins = np.digitize(similar, ORTHO_EDGES)
         add("ortho", bins - 1, bins > 0)
     if "dice" in layout.blocks and len(facts.dice):
         bins = facts.dice[at].astype(np.int64)
@@ -472,12 +462,12 @@ class UserFeatures:
 
     def _from_table(self, states: Vocab, outputs: Vocab, rows: np.ndarray, columns: np.ndarray, swap: bool) -> Rows:
         sides = (self.target_vocab, self.source_vocab) if swap else (self.source_vocab, self.target_vocab)
-        mapped = [
-            np.append(own.mapping_from(vocab), START) for own, vocab in zip(sides, (states, outputs), strict=True)
-        ]
-        for each in mapped:
-            each[:FIRST] = UNKNOWN
-        left, right = mapped[0][rows], mapped[1][columns]
+        found = []
+        for own, vocab, types in zip(sides, (states, outputs), (rows, columns), strict=True):
+            known = np.append(own.mapping_from(vocab), START)
+            known[:FIRST] = UNKNOWN
+            found.append(known[types])
+        left, right = found
         source, target = (right, left) if swap else (left, right)
         width = np.int64(len(self.target_vocab) + 1)
         keys = self.places[:, 0] * width + self.places[:, 1]
@@ -494,13 +484,11 @@ class UserFeatures:
     ) -> Rows:
         left: list[str | None] = [*states.strings, None]
         right = outputs.strings
-        couples, numbers, values = [], [], []
+        found = []
         for couple, (x, t) in enumerate(zip(rows.tolist(), columns.tolist(), strict=True)):
             source, target = (right[t], left[x]) if swap else (left[x], right[t])
-            for number, value in self._call(source, target, learn):
-                couples.append(couple)
-                numbers.append(number)
-                values.append(value)
+            found += [(couple, *fired) for fired in self._call(source, target, learn)]
+        couples, numbers, values = zip(*found, strict=True) if found else ((), (), ())
         return np.array(couples, np.int64), np.array(numbers, np.int32), np.array(values, np.float64)
 
     def _call(self, source: str | None, target: str | None, learn: bool) -> list[tuple[int, float]]:

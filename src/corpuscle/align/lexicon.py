@@ -74,27 +74,19 @@ def _folded(vocab: Vocab) -> np.ndarray:
     return np.array([ids.get(word.lower(), i) if i >= FIRST else i for i, word in enumerate(vocab.strings)], np.int64)
 
 
-class _Couples(NamedTuple):
-    """Couples of words with their expected links in both directions, float64 (2, n); ``couple``: one of the model's
-    couples that each comes from, the most frequent one."""
-
-    rows: np.ndarray
-    columns: np.ndarray
-    counts: np.ndarray
-    couple: np.ndarray
-
-
-def _couples(model: Aligner, fold_case: bool) -> _Couples:
+def _couples(model: Aligner, fold_case: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Couples of words: source words, target words, their expected links in both directions, float64 (2, n), and one of
+    the model's couples that each comes from, the most frequent one."""
     rows, columns = rows_of(model.couples_).astype(np.int64), model.couples_.columns.astype(np.int64)
     counts = model.counts_.astype(np.float64)
     if not fold_case:
-        return _Couples(rows, columns, counts, np.arange(len(rows)))
+        return rows, columns, counts, np.arange(len(rows))
     width = len(model.target_vocab_)
     keys = _folded(model.source_vocab_)[rows] * width + _folded(model.target_vocab_)[columns]
     order = np.lexsort((-counts.sum(axis=0), keys))
     distinct, first, inverse = np.unique(keys[order], return_index=True, return_inverse=True)
     together = np.stack([np.bincount(inverse, row[order], len(distinct)) for row in counts])
-    return _Couples(distinct // width, distinct % width, together, order[first])
+    return distinct // width, distinct % width, together, order[first]
 
 
 def lexicon(
