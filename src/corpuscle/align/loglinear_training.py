@@ -32,7 +32,6 @@ from corpuscle import learning
 from corpuscle.align.counts import (
     CELLS_A_CHUNK,
     Estimation,
-    LinkCounts,
     StoredPairs,
     TranslationTables,
     pairs_of,
@@ -130,13 +129,17 @@ def words_of_pairs(states: Corpus, outputs: Corpus) -> tuple[np.ndarray, np.ndar
 
     Returns state types (``len(states.vocab)`` for the null word) and output types.
     """
-    pairs = pairs_of(states, outputs)
-    found = couples_of(pairs, len(states.vocab), len(outputs.vocab))
-    all_outputs = np.unique(outputs.tokens)
-    return (
-        np.append(rows_of(found), np.full(len(all_outputs), len(states.vocab))).astype(np.int32),
-        np.append(found.columns, all_outputs).astype(np.int32),
-    )
+    found = couples_of(pairs_of(states, outputs), len(states.vocab), len(outputs.vocab))
+    return with_null(rows_of(found), found.columns, np.unique(outputs.tokens), len(states.vocab))
+
+
+def with_null(
+    states: np.ndarray, outputs: np.ndarray, of_null: np.ndarray, n_states: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Couples (types of states and outputs), and behind them those of the null word, whose type is ``n_states``, with
+    the outputs ``of_null``; int32 both."""
+    rows = np.append(states, np.full(len(of_null), n_states))
+    return rows.astype(np.int32), np.append(outputs, of_null).astype(np.int32)
 
 
 def _copies(states: Side, outputs: Side, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
@@ -311,7 +314,9 @@ class Passes:
         settings, n = self.settings, self.n
         self._enter(sweep)
         if number == 0 and settings.agreement:
-            self._before = [_settled(one.learner) for one in self.directions]
+            for one in self.directions:
+                kernels.settle(one.learner)
+            self._before = [one.learner.weights.copy() for one in self.directions]
             self._guide()
         per_pass = -(-n // settings.batch)
         progress = (sweep * per_pass + np.arange(per_pass)) * settings.batch / n
@@ -323,12 +328,11 @@ class Passes:
 
     def _guide(self) -> None:
         """Let each direction know what the other one thought before the pass."""
-        both = guided(self.encoded, self.shapes, self._before, self.pool)
-        self._read([each.text for each in both])
+        self._read(guided(self.encoded, self.shapes, self._before, self.pool))
 
-    def _read(self, texts: list[Text]) -> None:
+    def _read(self, both: list[Encoded]) -> None:
         """Let both directions go on with these texts."""
-        self.directions = [one._replace(text=text) for one, text in zip(self.directions, texts, strict=True)]
+        self.directions = [one._replace(text=each.text) for one, each in zip(self.directions, both, strict=True)]
 
     def finish(self, sweep: int) -> np.ndarray:
         """End a pass: its row of the history."""
@@ -340,7 +344,7 @@ class Passes:
         for one in self.directions:
             kernels.settle(one.learner)
             one.learner.clock[0] = -1  # from now on it only reads
-        self._read([each.text for each in self.encoded])
+        self._read(self.encoded)
         total, batch = np.zeros(2), self.settings.batch
         for first, last in _slices(self.cost, batch):
             job = Job(np.arange(self.n), first, last, batch, np.zeros(0), 0.0)
@@ -366,12 +370,6 @@ class Passes:
             self._guide()
 
 
-def _settled(learner: kernels.Online) -> np.ndarray:
-    """A copy of the weights after all have paid what they owe."""
-    kernels.settle(learner)
-    return learner.weights.copy()
-
-
 def _slices(cost: np.ndarray, batch: int) -> list[tuple[int, int]]:
     """Where to cut an order of sentence pairs into calls of a kernel: between batches."""
     starts = np.arange(0, len(cost), batch)
@@ -379,8 +377,9 @@ def _slices(cost: np.ndarray, batch: int) -> list[tuple[int, int]]:
     return list(pairwise([*starts[bounds[:-1]].tolist(), len(cost)]))
 
 
-def _chunks(text: Text) -> list[tuple[int, int]]:
-    return list(pairwise(chunks_of(np.diff(text.starts[CELLS]), _CELLS_A_CALL).tolist()))
+def _chunks(cell_starts: np.ndarray, cells: int) -> list[tuple[int, int]]:
+    """Where sentence pairs are cut for calls of kernels: consecutive (first, last)."""
+    return list(pairwise(chunks_of(np.diff(cell_starts), cells).tolist()))
 
 
 def _link_probabilities(encoded: Encoded, shape: Shape, weights: np.ndarray) -> np.ndarray:
@@ -388,7 +387,7 @@ def _link_probabilities(encoded: Encoded, shape: Shape, weights: np.ndarray) -> 
     direction = encoded.read_with(shape, weights)
     cells, outputs = direction.text.starts[CELLS], direction.text.starts[OUTPUTS]
     links, nulls = np.zeros(int(cells[-1]), np.float32), np.zeros(int(outputs[-1]), np.float32)
-    for first, last in _chunks(direction.text):
+    for first, last in _chunks(cells, _CELLS_A_CALL):
         own = links[cells[first] : cells[last]]
         own_nulls = nulls[outputs[first] : outputs[last]]
         link_posteriors(direction, first, last, own, own_nulls)
@@ -398,7 +397,7 @@ def _link_probabilities(encoded: Encoded, shape: Shape, weights: np.ndarray) -> 
 def _seen_from(text: Text, links: np.ndarray) -> np.ndarray:
     """The links of the other direction in the order of the cells of this one."""
     result = np.empty_like(links)
-    for first, last in _chunks(text):
+    for first, last in _chunks(text.starts[CELLS], _CELLS_A_CALL):
         part = slice(text.starts[CELLS, first], text.starts[CELLS, last])
         result[part] = links[part][transposition(text.starts[:, first : last + 1] - text.starts[:, first : first + 1])]
     return result
@@ -416,10 +415,9 @@ def guided(encoded: list[Encoded], shapes: list[Shape], weights: list[np.ndarray
     """Both directions of a text without empty sentences, each with what the other one's weights say about it."""
     links = list(pool.scatter([0, 1]).map(lambda d: _link_probabilities(encoded[d], shapes[d], weights[d])))
     result = []
-    for d, one in enumerate(encoded):
-        other = _seen_from(one.text, links[1 - d])
-        unlinked = _unlinked(encoded[1 - d].text, links[1 - d])
-        guide = frozen(np.log(np.maximum(other, _SMALLEST)), np.float32)
+    for one, other, theirs in zip(encoded, encoded[::-1], links[::-1], strict=True):
+        seen, unlinked = _seen_from(one.text, theirs), _unlinked(other.text, theirs)
+        guide = frozen(np.log(np.maximum(seen, _SMALLEST)), np.float32)
         null_guide = frozen(np.log(np.maximum(unlinked, _SMALLEST_NULL)), np.float32)
         result.append(one._replace(text=one.text._replace(guide=guide, null_guide=null_guide)))
     return result
@@ -430,11 +428,6 @@ CUT = 1e-4
 ALPHA = 0.01
 _PASSES, _BAYES_PASSES = 5, 8
 _MOST_COUPLES = 20_000_000
-
-
-def _chunks_of_pairs(pairs: Pairs) -> list[tuple[int, int]]:
-    """Where sentence pairs are cut for calls of kernels: consecutive (first, last)."""
-    return list(pairwise(chunks_of(np.diff(pairs.cell_starts), CELLS_A_CHUNK).tolist()))
 
 
 def _all_couples(pairs: Pairs, source_types: int, target_types: int) -> Couples:
@@ -476,7 +469,11 @@ class Neighbourhood:
         couples = _all_couples(pairs, *sizes) if name == "full" else couples_of(pairs, *sizes)
         rows = np.repeat(np.arange(sizes[0], dtype=np.int32), np.diff(couples.row_starts))
         stored, estimation = StoredPairs(pairs, couples, (sizes[1], sizes[0])), Estimation(ALPHA, name != "model1")
-        counts = _model1(stored, estimation, _PASSES if name == "model1" else _BAYES_PASSES, pool)
+        em = Expectation(stored, estimation, pool, Uniform())
+        for number in range(_PASSES if name == "model1" else _BAYES_PASSES):
+            em.finish(number)
+        counts = em.counts
+        assert counts is not None
         tables = [tables_from(couples, counts.couples[d], counts.nulls[d], d, estimation) for d in (0, 1)]
         allowed = np.ones((2, len(rows)), bool)
         from_null = [np.bincount(side.tokens, minlength=len(side.vocab)) > 0 for side in (target, source)]
@@ -488,7 +485,7 @@ class Neighbourhood:
                 allowed[d] = table >= np.float32(cut) * best[states]
                 from_null[d] &= null >= np.float32(cut) * null.max(initial=0)
                 own, likely = directed(pairs, d), frozen(tables[d].couples, np.float32)
-                for first, last in _chunks_of_pairs(pairs):
+                for first, last in _chunks(pairs.cell_starts, CELLS_A_CHUNK):
                     cooccurrence.reach(own, first, last, likely, from_null[d], allowed[d])
         dice = _dice(bitext, pairs, couples, rows)
         return cls(couples, rows, allowed, (from_null[0], from_null[1]), (tables[0], tables[1]), dice)
@@ -499,18 +496,15 @@ class Neighbourhood:
         likely = np.maximum(self.tables[0].couples[:-1], self.tables[1].couples[:-1]) >= SMALLEST_M1
         return self.allowed.any(axis=0) | (self.dice > 0) | likely
 
+    def couples_of(self, direction: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The couples that a direction may use, by types of states and outputs, and the outputs of the null word."""
+        chosen = self.allowed[direction]
+        couples = by_role((self.rows[chosen], self.couples.columns[chosen]), direction)
+        return *couples, np.flatnonzero(self.from_null[direction])
+
     def size(self, direction: int) -> int:
         """How many couples a direction may use, those of the null word included."""
         return int(self.allowed[direction].sum() + self.from_null[direction].sum())
-
-
-def _model1(text: StoredPairs, estimation: Estimation, passes: int, pool: Workers) -> LinkCounts:
-    """The counts of IBM Model 1."""
-    em = Expectation(text, estimation, pool, Uniform())
-    for number in range(passes):
-        em.finish(number)
-    assert em.counts is not None
-    return em.counts
 
 
 def _sentences_with(corpus: Corpus) -> np.ndarray:
@@ -523,7 +517,7 @@ def _sentences_with(corpus: Corpus) -> np.ndarray:
 def _dice(bitext: Bitext, pairs: Pairs, couples: Couples, rows: np.ndarray) -> np.ndarray:
     """The bins of 2 c(x, t) / (c(x) + c(t)), counted in sentence pairs."""
     together, stamps = np.zeros(len(rows), np.int64), np.zeros(len(rows), np.int32)
-    for first, last in _chunks_of_pairs(pairs):
+    for first, last in _chunks(pairs.cell_starts, CELLS_A_CHUNK):
         cooccurrence.meetings(pairs, first, last, stamps, together)
     both = _sentences_with(bitext.source)[rows] + _sentences_with(bitext.target)[couples.columns]
     return np.digitize(2 * together / np.maximum(both, 1), DICE_EDGES).astype(np.uint8)

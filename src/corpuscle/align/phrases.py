@@ -190,8 +190,7 @@ def escaped(word: str) -> str:
 def line_of(f: list[str], e: list[str], probabilities: np.ndarray, bits: int, counts: tuple[float, ...]) -> str:
     """An entry in the Moses text form."""
     links = [f"{i}-{j}" for i in range(len(f)) for j in range(len(e)) if bits >> (LONGEST * i + j) & 1]
-    numbers = (" ".join(f"{value:.6g}" for value in values) for values in (probabilities, counts))
-    scores, counted = numbers
+    scores, counted = (" ".join(f"{value:.6g}" for value in values) for values in (probabilities, counts))
     return " ||| ".join((" ".join(f), " ".join(e), scores, " ".join(links), counted))
 
 
@@ -295,8 +294,7 @@ def check_table(loaded: Container) -> None:
     if first_child[-1] != len(symbols) or (first_child[:-1] <= np.arange(len(symbols))).any():
         raise ValueError("a phrase in the trie is not longer than the one it extends")
     begins = np.zeros(len(symbols) + 1, bool)
-    begins[first_child] = True
-    begins[0] = True
+    begins[first_child] = begins[0] = True
     if ((np.diff(symbols) <= 0) & ~begins[1:-1]).any():
         raise ValueError("the symbols after a phrase must rise")
     if Trie(symbols, first_child, roots).depth > LONGEST or np.diff(arrays["target_starts"]).max(initial=0) > LONGEST:
@@ -323,7 +321,7 @@ def table_from(arrays: Mapping[str, np.ndarray], roots: int) -> PhraseTable:
 class RuleTable:
     """All hierarchical rules of aligned text.
 
-    - ``rows``: int32 (rules, SYMBOLS + LONGEST), see ``kernels.gaps``; ``links``: uint64 (rules,), inner links;
+    - ``rows``: int32 (rules, SYMBOLS + LONGEST), see ``kernels.links``; ``links``: uint64 (rules,), inner links;
     - ``counts``: float64 (rules,); ``lexical``: float64 (rules, 2), lex(f|e) and lex(e|f).
     """
 
@@ -382,8 +380,7 @@ def build_rules(bitext: Bitext, alignments: Alignments, weights: np.ndarray, lon
     places = Occurrences(n.astype(np.int32), n * SYMBOLS, lengths[0], n * LONGEST, lengths[1], found.links)
     lex = lexical(f.ravel(), e.ravel(), places, lexical_weights(bitext, alignments, weights))
     rule, _ = number_rows(found.rows)
-    order = np.lexsort((-lex[:, 1], -found.counts, rule))
-    chosen = order[np.flatnonzero(np.diff(rule[order], prepend=-1))]
+    chosen = _best_links(rule, found.counts, lex)
     counts = np.bincount(rule, found.counts)
     order = np.lexsort((*found.rows[chosen].T[SYMBOLS:][::-1], -counts, *found.rows[chosen].T[:SYMBOLS][::-1]))
     chosen = chosen[order]
@@ -402,15 +399,11 @@ def write_table(
     be used in it. Returns how many there are, and how many the text can use."""
     pairs = merged_links(bitext, alignments)
     vocabs = bitext.source.vocab, bitext.target.vocab
-    test = None if text is None else text.recode(vocabs[0])
-    table: RuleTable | PhraseTable
+    table = build_rules(*pairs, longest) if hierarchical else build_table(*pairs, longest)[0]
     used = None
-    if hierarchical:
-        table = build_rules(*pairs, longest)
-        used = None if test is None else table.matching(test, longest)
-    else:
-        table, _ = build_table(*pairs, longest)
-        used = None if test is None else table.matching(test)
+    if text is not None:
+        test = text.recode(vocabs[0])
+        used = table.matching(test, longest) if isinstance(table, RuleTable) else table.matching(test)
     kept = np.ones(len(table), bool) if used is None else used
     with write_atomically(path, "w") as out:
         out.writelines(line + "\n" for line, wanted in zip(table.lines(*vocabs), kept, strict=True) if wanted)
