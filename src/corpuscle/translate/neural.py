@@ -112,7 +112,6 @@ class NeuralTranslator(NeuralSettings, Networks, Translator):
         return self
 
     def summary(self) -> tuple[dict[str, Any], str]:
-        """What there is to say about a new model: figures, and words."""
         figures = {"pieces": len(self.vocab_), **self.training_figures("validation_bleu")}
         bleu = number(figures["validation_bleu"])
         return figures, f"{len(self.vocab_):,} pieces, BLEU {bleu} held out, without a beam"
@@ -182,7 +181,6 @@ class NeuralTranslator(NeuralSettings, Networks, Translator):
         return [[Translation(self.subwords_.join(h.symbols), float(h.score)) for h in each] for each in found]
 
     def best(self, text: Corpus, **how: Any) -> list[str]:
-        """The best translation of each sentence; an empty sentence has an empty one. ``how``: as for ``translate``."""
         return super().best(text, scores=False, **how)
 
     def attention(self, sentence: str, target: str | None = None) -> tuple[list[str], list[str], np.ndarray]:

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from corpuscle.align import PhraseTable
 from corpuscle.engine.optim import likelihood, mert
 from corpuscle.engine.phrases.stacks import Options
-from corpuscle.errors import warn
+from corpuscle.errors import SettingError, warn
 from corpuscle.learning import Checkpoint, Learner
 from corpuscle.lm import NgramModel
 from corpuscle.measure.overlaps import Candidates, bleu_statistics, f_statistics
@@ -23,7 +23,7 @@ from corpuscle.random import Random
 from corpuscle.scale import Workers, chunks_of
 from corpuscle.text.corpus import Corpus, items_of, starts_of
 from corpuscle.text.vocab import END, FIRST, UNKNOWN, Vocab
-from corpuscle.transliterate.kernels.monotone import Derivations, Limits, Models, Problem, Sequences, decode
+from corpuscle.transliterate.kernels.monotone import Limits, Models, Problem, Sequences, decode
 from corpuscle.transliterate.kernels.windows import Windows
 from corpuscle.transliterate.settings import PhraseSettings
 
@@ -57,6 +57,38 @@ class Found(NamedTuple):
         symbols, starts = vocab.strings, self.target_starts.tolist()
         letters = [symbols[i] for i in self.targets.tolist()]
         return ["".join(letters[a:b]) for a, b in pairwise(starts)]
+
+
+def in_chunks(corpus: Corpus, copies: np.ndarray, beam: int, work: int) -> list[Sequences]:
+    """A text in parts of about so much work (beam times symbols) for calls of a decoder; ``copies``: see
+    ``Sequences``. There is one part at least."""
+    chunks = []
+    for first, last in pairwise(chunks_of(corpus.lengths * beam, max(work, beam)).tolist()):
+        starts = corpus.sentence_starts[first : last + 1]
+        inside = slice(starts[0], starts[-1])
+        chunks.append(Sequences(corpus.tokens[inside], starts - starts[0], copies[inside]))
+    return chunks or [Sequences(corpus.tokens, corpus.sentence_starts, copies)]
+
+
+class Weighted:
+    """A model whose decisions are weighed: ``weights_`` float64, in the order of its ``FEATURES``."""
+
+    FEATURES: ClassVar[tuple[str, ...]]
+    weights_: np.ndarray
+
+    @property
+    def named_weights(self) -> dict[str, float]:
+        """The weights by the names of their features."""
+        return dict(zip(self.FEATURES, self.weights_.tolist(), strict=True))
+
+    def set_weights(self, weights: Sequence[float] | np.ndarray) -> None:
+        """Put other weights in the place of the learned ones."""
+        given = np.array(weights, np.float64)
+        if given.shape != (len(self.FEATURES),) or not np.isfinite(given).all():
+            names = ", ".join(self.FEATURES)
+            raise SettingError(f"{len(self.FEATURES)} weights are needed ({names}), not {list(weights)!r}")
+        self.weights_ = given
+        self.__dict__.pop("decoder", None)
 
 
 class Spelled(NamedTuple):
@@ -130,17 +162,13 @@ class Decoder:
         self.options, self.entries = table.options(weights[:4], settings.table_limit)
         self.models = Models(lm.automaton_, joint.automaton_, context)
 
-    def encode(self, words: list[list[str]]) -> tuple[Corpus, np.ndarray]:
-        """Words as symbols of the table; and what stands for each letter that the table does not cover."""
-        corpus = Corpus.from_sentences(words, self.source)
-        copies = self.lm.vocab_.encode(symbol for word in words for symbol in word)
-        return corpus, np.where(copies >= FIRST, copies, UNKNOWN).astype(np.int32)
-
     def decode(
         self, words: list[list[str]], pool: Workers, n_best: int = 1, distinct: bool = True, beam: int | None = None
     ) -> Found:
         """The best rewritings of some words, each a list of letters; ``beam``: another one than the settings say."""
-        corpus, copies = self.encode(words)
+        corpus = Corpus.from_sentences(words, self.source)
+        copies = self.lm.vocab_.encode(symbol for word in words for symbol in word)
+        copies = np.where(copies >= FIRST, copies, UNKNOWN).astype(np.int32)
         beam = beam or self.settings.beam
         language, joint, context, phrase = self.weights[4:].tolist()
         unknown = float(UNKNOWN_FEATURE * self.weights[:4].sum())
@@ -148,17 +176,8 @@ class Decoder:
             beam, self.settings.beam_threshold, max(1, self.table.trie.depth), n_best, distinct, language, joint,
             context, phrase, unknown, self.lm.initial_state, self.joint.initial_state, END,
         )  # fmt: skip
-        chunks = []
-        for first, last in pairwise(chunks_of(corpus.lengths * beam, max(_WORK, beam)).tolist()):
-            starts = corpus.sentence_starts[first : last + 1]
-            inside = slice(starts[0], starts[-1])
-            chunks.append(Sequences(corpus.tokens[inside], starts - starts[0], copies[inside]))
         problem = Problem(self.options, self.models, limits)
-        chunks = chunks or [Sequences(corpus.tokens, corpus.sentence_starts, copies)]
-        return self._found(list(pool.scatter(chunks).map(decode, problem)))
-
-    def _found(self, parts: list[Derivations]) -> Found:
-        """One record of all chunks, with features and targets spelled out."""
+        parts = list(pool.scatter(in_chunks(corpus, copies, beam, _WORK)).map(decode, problem))
         spelled = spell_out(parts, self.table, self.options, self.entries)
         counts = np.diff(spelled.segment_starts)
         return spelled.found(np.column_stack([spelled.sums, spelled.logs, counts]), spelled.segments[:, 1])

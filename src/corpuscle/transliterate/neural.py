@@ -362,7 +362,6 @@ class NeuralTransliterator(NeuralSettings, Networks, Transliterator):
         return helper
 
     def summary(self) -> tuple[dict[str, Any], str]:
-        """What there is to say about a new model: figures, and in words."""
         trained = self.training_figures("validation_accuracy")
         figures = {"synthetic_pairs": self.provenance_["synthetic_pairs"], **trained}
         models = f"{figures['models']} model" + "s" * (figures["models"] > 1)
@@ -380,7 +379,6 @@ class NeuralTransliterator(NeuralSettings, Networks, Transliterator):
 
     @property
     def known_letters(self) -> Vocab:
-        """The letters of sources in the pairs that were learned from."""
         return self.vocab_
 
     def _written(
