@@ -10,6 +10,7 @@ and search; Sennrich, Haddow and Birch, "Neural machine translation of rare word
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar, Self
 
@@ -208,12 +209,10 @@ class NeuralTranslator(NeuralSettings, Networks, Translator):
 
 def _counts(pairs: Bitext) -> dict[str, int]:
     """How often each word stands on either side."""
-    counts: dict[str, int] = {}
+    counts: Counter[str] = Counter()
     for side in pairs.source, pairs.target:
-        numbers = np.bincount(side.tokens, minlength=len(side.vocab))
-        for word in np.flatnonzero(numbers).tolist():
-            string = side.vocab.word(word)
-            counts[string] = counts.get(string, 0) + int(numbers[word])
+        numbers = np.bincount(side.tokens, minlength=len(side.vocab)).tolist()
+        counts.update({word: number for word, number in zip(side.vocab.strings, numbers, strict=True) if number})
     return counts
 
 
