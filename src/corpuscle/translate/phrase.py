@@ -120,17 +120,6 @@ def _check(loaded: Container) -> None:
         raise ValueError("a table of words has no pieces")
 
 
-KIND = Kind(
-    "translate.phrase",
-    1,
-    {**TABLE_ARRAYS, **ITEMS, **HISTORY},
-    components={"lm": (NgramModel.KIND,)},
-    check=_check,
-)
-PARTIAL = partial("translate.phrase", {})
-"""What is kept of an unfinished training: the rounds of tuning; links and tables are made again."""
-
-
 class PhraseTranslator(PhraseSettings, Weighted, Translator):
     """Learns to translate, phrase by phrase.
 
@@ -138,7 +127,13 @@ class PhraseTranslator(PhraseSettings, Weighted, Translator):
     the file, the links of all pairs, ``alignments_``, by each aligner.
     """
 
-    KIND: ClassVar[Kind] = KIND
+    KIND: ClassVar[Kind] = Kind(
+        "translate.phrase",
+        1,
+        {**TABLE_ARRAYS, **ITEMS, **HISTORY},
+        components={"lm": (NgramModel.KIND,)},
+        check=_check,
+    )
     FEATURES: ClassVar[tuple[str, ...]] = FEATURES
     SAVED: ClassVar = {"source_vocab_": Record(Vocab, "source/"), "lm_": Inner("lm", "corpuscle.lm:NgramModel")}
     NEURAL: ClassVar[bool] = False
@@ -219,7 +214,7 @@ class PhraseTranslator(PhraseSettings, Weighted, Translator):
             self.set_weights(self.history_[-1].weights)
 
     def _unfinished(self) -> Kind:
-        return PARTIAL
+        return partial("translate.phrase", {})  # the rounds of tuning; links and tables are made again
 
     def _decoder(self, weights: np.ndarray) -> Decoder:
         return Decoder(self.table_, self.lm_, self.source_vocab_, weights, self)

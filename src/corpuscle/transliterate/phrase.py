@@ -24,7 +24,7 @@ import numpy as np
 from corpuscle.align import PhraseTable, build_table
 from corpuscle.align.phrases import TABLE_ARRAYS, check_table, table_arrays, table_from
 from corpuscle.compiled import frozen
-from corpuscle.engine.phrases.extraction import Linked, Occurrences, intern, linked
+from corpuscle.engine.phrases.extraction import intern, linked
 from corpuscle.errors import CorpuscleWarning, SettingError, warn
 from corpuscle.figures import phrase_lattice
 from corpuscle.learning import Checkpoint, partial
@@ -73,20 +73,9 @@ class Learned(NamedTuple):
 
 def learn_table(bitext: Bitext, alignments: Alignments, weights: np.ndarray, longest: int) -> Learned:
     """The table of all phrase pairs of at most ``longest`` letters, and pieces; ``weights`` are float64 by pair."""
-    table, entries = build_table(bitext, alignments, weights, longest)
-    sides = bitext.source.sentence_starts, bitext.target.sentence_starts
-    names = linked(alignments.links, alignments.starts, *sides)
-    pieces, entry_pieces, entry_starts, letters = _pieces(bitext, names, entries)
-    starts, pieces_of = frozen(entry_starts, np.int64), frozen(entry_pieces, np.int32)
-    return Learned(dataclasses.replace(table, piece_starts=starts, pieces=pieces_of), pieces, *letters)
-
-
-def _pieces(
-    bitext: Bitext, names: Linked, entries: Occurrences
-) -> tuple[Corpus, np.ndarray, np.ndarray, tuple[np.ndarray, np.ndarray]]:
-    """All names as sequences of smallest pieces, a Corpus; the entries of the table in the same pieces (CSR); and the
-    source letters of the pieces (CSR)."""
     source, target = bitext.source, bitext.target
+    table, entries = build_table(bitext, alignments, weights, longest)
+    names = linked(alignments.links, alignments.starts, source.sentence_starts, target.sentence_starts)
     of_names, starts = blocks(names)
     of_entries, entry_starts = phrase_blocks(entries)
     pieces = np.concatenate([of_names, of_entries])
@@ -99,10 +88,14 @@ def _pieces(
         f, e = source.vocab.decode(source.tokens[a : a + n]), target.vocab.decode(target.tokens[b : b + m])
         words.append("".join(f) + BETWEEN + "".join(e))
         letters.append(source.tokens[a : a + n])
-    ids = (FIRST + inverse).astype(np.int32)
-    vocab = Vocab.from_words(words, np.bincount(inverse[: len(of_names)], minlength=len(words)))
-    sources = (starts_of(map(len, letters)), np.concatenate(letters))
-    return Corpus(ids[: len(of_names)], starts, vocab), ids[len(of_names) :], entry_starts, sources
+    ids, in_names = (FIRST + inverse).astype(np.int32), len(of_names)
+    vocab = Vocab.from_words(words, np.bincount(inverse[:in_names], minlength=len(words)))
+    cut = frozen(entry_starts, np.int64), frozen(ids[in_names:], np.int32)
+    table, corpus = (
+        dataclasses.replace(table, piece_starts=cut[0], pieces=cut[1]),
+        Corpus(ids[:in_names], starts, vocab),
+    )
+    return Learned(table, corpus, starts_of(map(len, letters)), np.concatenate(letters))
 
 
 FEATURES = ("phi(f|e)", "lex(f|e)", "phi(e|f)", "lex(e|f)", "language", "joint", "context", "phrases")
@@ -147,21 +140,6 @@ def _components(extra: Mapping[str, Any]) -> dict[str, tuple[Kind, ...]]:
     return dict.fromkeys(names, (NgramModel.KIND,))
 
 
-_KIND = Kind(
-    "transliterate.phrase",
-    1,
-    {
-        **TABLE_ARRAYS,
-        **ITEMS,
-        "pieces/starts": Array("int64", ("pieces+1",), offsets_into="piece_symbols"),
-        "pieces/symbols": Array("int32", ("piece_symbols",), low=0, high="source_types+3"),
-        "pieces/counts": Array("int64", ("pieces",), low=0),
-        "context": Array("float32", ("context_weights",), finite=True),
-        **HISTORY,
-    },
-    components=_components,
-    check=_check,
-)
 _PARTIAL = partial(
     "transliterate.phrase",
     *({"probability": Array("float64", (f"pieces{n}",), low=0, finite=True, optional=True)} for n in range(3)),
@@ -177,7 +155,21 @@ class PhraseTransliterator(PhraseSettings, Weighted, Transliterator):
     ``history_``; and from ``fit`` on, but not in the file, the names and their links, ``bitext_`` and ``alignments_``.
     """
 
-    KIND: ClassVar[Kind] = _KIND
+    KIND: ClassVar[Kind] = Kind(
+        "transliterate.phrase",
+        1,
+        {
+            **TABLE_ARRAYS,
+            **ITEMS,
+            "pieces/starts": Array("int64", ("pieces+1",), offsets_into="piece_symbols"),
+            "pieces/symbols": Array("int32", ("piece_symbols",), low=0, high="source_types+3"),
+            "pieces/counts": Array("int64", ("pieces",), low=0),
+            "context": Array("float32", ("context_weights",), finite=True),
+            **HISTORY,
+        },
+        components=_components,
+        check=_check,
+    )
     FEATURES: ClassVar[tuple[str, ...]] = FEATURES
     MEANINGLESS: ClassVar = {"precision": "precision is for neural models"}
     SAVED: ClassVar = {
