@@ -24,7 +24,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
-from itertools import groupby
+from itertools import groupby, pairwise
 from os import PathLike
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -110,17 +110,10 @@ def _backwards(letters: Sequence[str]) -> np.ndarray:
     >>> _backwards(["k", "e", "\u0301", "a"]).tolist()
     [3, 1, 2, 0]
     """
-    places, first = [], 0
-    text, ends = "".join(letters), np.cumsum([len(letter) for letter in letters]).tolist()
-    done = 0
-    for cluster in clusters(text):
-        done += len(cluster)
-        last = first
-        while last < len(letters) and ends[last] <= done:
-            last += 1
-        places.append(range(first, last))
-        first = last
-    return np.array([place for part in reversed(places) for place in part], np.int64)
+    ends = np.cumsum([len(letter) for letter in letters])
+    last = np.searchsorted(ends, np.cumsum([len(cluster) for cluster in clusters("".join(letters))]), "right").tolist()
+    parts = [range(*bounds) for bounds in pairwise([0, *last])]  # the letters of each cluster
+    return np.array([place for part in reversed(parts) for place in part], np.int64)
 
 
 def _check(loaded: Container) -> None:
