@@ -77,7 +77,7 @@ def neighbourhood(timer, source: str, target: str, gold: str, name: str) -> dict
     import time
 
     from corpuscle.align import LogLinear
-    from corpuscle.align.neighbourhood import Neighbourhood, allowed_links
+    from corpuscle.align.loglinear_training import Neighbourhood, allowed_links
     from corpuscle.measure import alignment_error
     from corpuscle.scale import workers
     from corpuscle.text.alignments import read_pharaoh

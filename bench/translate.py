@@ -27,7 +27,7 @@ SETS = {
 }
 SOURCES = (
     "corpuscle/translate/**/*.py",
-    "corpuscle/transliterate/tuning.py",
+    "corpuscle/transliterate/decoding.py",
     "corpuscle/align/**/*.py",
     *(f"corpuscle/engine/{chapter}/*.py" for chapter in ("dp", "ngrams", "optim", "phrases")),
 )

@@ -13,7 +13,7 @@ def kernels():
     """Every compiled function of the engine and of the tasks: where it stands, and what it is."""
     for path in sorted(SOURCES.rglob("*.py")):
         where = path.relative_to(SOURCES)
-        if where.parts[0] == "engine" or "kernels" in where.parts:
+        if where.parts[0] == "engine" or "kernels" in where.with_suffix("").parts:
             for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
                 if isinstance(node, ast.FunctionDef) and any(
                     ast.unparse(decorator).startswith(("kernel", "part", "macro")) for decorator in node.decorator_list

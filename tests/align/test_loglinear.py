@@ -8,11 +8,11 @@ import pytest
 import corpuscle
 import corpuscle.model
 from corpuscle.align import HMM, Diagonal, Fertility, Model1
-from corpuscle.align.features_user import read_features
+from corpuscle.align.base import n_best, n_best_matrix
+from corpuscle.align.features import read_features
 from corpuscle.align.lexicon import lexicon
 from corpuscle.align.loglinear import LogLinear
-from corpuscle.align.nbest import n_best, n_best_matrix
-from corpuscle.align.neighbourhood import Neighbourhood, allowed_links
+from corpuscle.align.loglinear_training import Neighbourhood, allowed_links
 from corpuscle.align.settings import NEIGHBOURHOODS
 from corpuscle.errors import InputError, Interrupted, SettingError
 from corpuscle.scale import workers
@@ -146,7 +146,7 @@ def test_the_oracle_keeps_the_gold_links_that_are_allowed() -> None:
 
 
 def test_a_neighbourhood_that_would_be_too_large_is_refused(monkeypatch) -> None:
-    monkeypatch.setattr("corpuscle.align.neighbourhood._MOST_COUPLES", 10)
+    monkeypatch.setattr("corpuscle.align.loglinear_training._MOST_COUPLES", 10)
     with pytest.raises(SettingError, match="too large; use cooc"):
         LogLinear(neighbourhood="full").fit(SMALL)
 

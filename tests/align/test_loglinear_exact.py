@@ -9,12 +9,11 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from corpuscle.align.kernels import online
+from corpuscle.align.kernels import loglinear as kernels
 from corpuscle.align.kernels.loglinear import Direction, workspace
 from corpuscle.align.kernels.loglinear_paths import Job, learn
 from corpuscle.align.loglinear import LogLinear
-from corpuscle.align.loglinear_training import guided
-from corpuscle.align.neighbourhood import Neighbourhood
+from corpuscle.align.loglinear_training import Neighbourhood, guided
 from corpuscle.align.settings import FAMILIES, NEIGHBOURHOODS
 from corpuscle.scale import workers
 from corpuscle.text.bitext import Bitext
@@ -78,7 +77,7 @@ class Case:
 
     def learn(self, sentences, clamped=1.0, free=1.0):
         """Sums and gradient of some sentence pairs, by the kernels."""
-        learner = online.learner_of(self.weights.copy(), np.zeros(self.layout.size), np.zeros(0), 0.0)
+        learner = kernels.learner_of(self.weights.copy(), np.zeros(self.layout.size), np.zeros(0), 0.0)
         sums, order = np.zeros(2), np.array(sentences)
         work = workspace(*self.ready, self.shape)
         n = len(order)
@@ -326,18 +325,18 @@ def test_posteriors_and_best_alignments_equal_enumeration(direction, null_jump) 
 def test_charging_when_read_equals_charging_after_every_step(adaptive) -> None:
     dice = np.random.default_rng(2)
     n, penalty = 12, 0.1
-    lazy, eager = (online.learner_of(np.zeros(n), np.zeros(n), np.zeros(n if adaptive else 0), 0.0) for _ in range(2))
+    lazy, eager = (kernels.learner_of(np.zeros(n), np.zeros(n), np.zeros(n if adaptive else 0), 0.0) for _ in range(2))
     for k in range(200):
         rate = 0.5 * 0.99**k
         active = np.flatnonzero(dice.uniform(size=n) < 0.3)
         for learner in lazy, eager:
             for i in active if learner is lazy else range(n):
-                before = online.weight(learner, i)
+                before = kernels.weight(learner, i)
                 if i in active:  # a gradient that depends on the weight that was read
                     learner.gradient[i] = math.sin(3 * k + i) + 0.4 * (i % 3) - 0.3 * before
-            online.step(learner, rate, penalty)
+            kernels.step(learner, rate, penalty)
     for learner in lazy, eager:
-        online.settle(learner)
+        kernels.settle(learner)
     assert np.abs(lazy.weights - eager.weights).max() < 1e-14
     assert 0 < (lazy.weights == 0).sum() < n
 
@@ -346,13 +345,13 @@ def test_charging_when_read_equals_charging_after_every_step(adaptive) -> None:
 def test_no_penalty_is_plain_ascent_and_a_huge_one_leaves_nothing(adaptive) -> None:
     slopes = np.random.default_rng(4).normal(size=(30, 5))
     for penalty in 0.0, 1e6:
-        learner = online.learner_of(np.zeros(5), np.zeros(5), np.zeros(5 if adaptive else 0), 0.0)
+        learner = kernels.learner_of(np.zeros(5), np.zeros(5), np.zeros(5 if adaptive else 0), 0.0)
         plain, squares = np.zeros(5), np.zeros(5)
         for slope in slopes:
             for i in range(5):
-                online.weight(learner, i)
+                kernels.weight(learner, i)
             learner.gradient[:] = slope
-            online.step(learner, 0.1, penalty)
+            kernels.step(learner, 0.1, penalty)
             squares += slope**2
             plain += 0.1 * slope / (np.sqrt(squares + 0.01) if adaptive else 1)
         assert np.allclose(learner.weights, plain if penalty == 0 else 0, atol=1e-14)

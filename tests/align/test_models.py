@@ -11,7 +11,7 @@ from corpuscle.align import HMM, SYMMETRISATIONS, Diagonal, Fertility, Model1, a
 from corpuscle.align.counts import pairs_of
 from corpuscle.align.distortion import Diagonal as DiagonalLaw
 from corpuscle.align.distortion import Jumps, Uniform, widened
-from corpuscle.align.kernels import distortion, translation
+from corpuscle.align.kernels import em
 from corpuscle.align.kernels.cooccurrence import couples_of, directed, locate
 from corpuscle.compiled import frozen
 from corpuscle.random import Random
@@ -116,8 +116,8 @@ def test_hmm_expectations_and_best_path_equal_enumeration(direction) -> None:
     evidence = law.expect(directed(pairs, direction), table[pairs.cells], null)
     wide = widened(counts, 60)
     best = np.empty(len(evidence.nulls), np.int32)
-    law = distortion.Law(wide, *_frozen(null), p0, rho)
-    distortion.best_path(directed(pairs, direction), law, table[pairs.cells], best)
+    law = em.Law(wide, *_frozen(null), p0, rho)
+    em.best_path(directed(pairs, direction), law, table[pairs.cells], best)
     outputs = pairs.source_starts if direction else pairs.target_starts
     total, taken = 0.0, np.zeros(121)
     for sentence in range(3):
@@ -162,11 +162,11 @@ def _frozen(*arrays):
 
 
 @pytest.mark.parametrize("direction", [0, 1])
-@pytest.mark.parametrize("kind", [translation.UNIFORM, translation.DIAGONAL])
+@pytest.mark.parametrize("kind", [em.UNIFORM, em.DIAGONAL])
 def test_model_1_and_diagonal_posteriors_equal_their_definitions(direction, kind) -> None:
     pairs, table, null = random_tables(direction)
     p0, strength = 0.2, 3.3
-    law = Uniform() if kind == translation.UNIFORM else DiagonalLaw(p0, np.full(2, strength))
+    law = Uniform() if kind == em.UNIFORM else DiagonalLaw(p0, np.full(2, strength))
     evidence = law.expect(directed(pairs, direction), table[pairs.cells], null)
     total, sum_h = 0.0, 0.0
     for sentence in range(3):
@@ -175,7 +175,7 @@ def test_model_1_and_diagonal_posteriors_equal_their_definitions(direction, kind
         h = -np.abs(np.arange(1, m + 1)[:, None] / m - np.arange(1, n + 1) / n)
         prior = (1 - p0) * np.exp(strength * h) / np.exp(strength * h).sum(axis=0)
         zero = p0
-        if kind == translation.UNIFORM:
+        if kind == em.UNIFORM:
             prior, zero = np.full((m, n), 1 / (m + 1)), 1 / (m + 1)
         joint = prior * emission
         z = joint.sum(axis=0) + zero * from_null
@@ -194,19 +194,19 @@ def test_diagonal_closed_forms_equal_sums_and_finite_differences() -> None:
         m, n = 1 + dice.below(40), 1 + dice.below(40)
         j, strength = 1 + dice.below(n), 0.1 + 14 * dice.uniform()
         h = -np.abs(np.arange(1, m + 1) / m - j / n)
-        plain, weighted = translation.diagonal_sums(j, m, n, strength)
+        plain, weighted = em.diagonal_sums(j, m, n, strength)
         assert plain == pytest.approx(np.exp(strength * h).sum(), rel=1e-12)
         assert weighted == pytest.approx((h * np.exp(strength * h)).sum(), rel=1e-9, abs=1e-12)
-        up, down = (np.log(translation.diagonal_sums(j, m, n, strength + e)[0]) for e in (1e-5, -1e-5))
+        up, down = (np.log(em.diagonal_sums(j, m, n, strength + e)[0]) for e in (1e-5, -1e-5))
         assert weighted / plain == pytest.approx((up - down) / 2e-5, rel=1e-6, abs=1e-8)
-    assert translation.diagonal_sums(3, 7, 9, 1e-12)[0] == pytest.approx(7)
+    assert em.diagonal_sums(3, 7, 9, 1e-12)[0] == pytest.approx(7)
 
 
 def test_digamma_equals_scipys() -> None:
     from scipy.special import digamma
 
     x = np.geomspace(1e-4, 1e6, 200)
-    assert np.allclose([translation.digamma(v) for v in x], digamma(x), rtol=2e-11, atol=2e-11)
+    assert np.allclose([em.digamma(v) for v in x], digamma(x), rtol=2e-11, atol=2e-11)
 
 
 def sampled(pairs: int = 1500, seed: int = 1) -> tuple[Bitext, Alignments]:

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from corpuscle.align import build_rules, build_table, merged_links
-from corpuscle.align.kernels.gaps import PAD, SYMBOLS, patterns
+from corpuscle.align.kernels.links import PAD, SYMBOLS, patterns
 from corpuscle.text.alignments import Alignments
 from corpuscle.text.bitext import Bitext
 from corpuscle.text.corpus import Corpus

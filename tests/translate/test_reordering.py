@@ -10,7 +10,7 @@ from corpuscle.lm import NgramModel
 from corpuscle.random import Random
 from corpuscle.text.corpus import Corpus
 from corpuscle.text.vocab import END, FIRST
-from corpuscle.translate.kernels import reordering
+from corpuscle.translate import kernels as reordering
 
 pytestmark = pytest.mark.filterwarnings("ignore::corpuscle.errors.CorpuscleWarning")
 WEIGHTS = {"language": 0.6, "phrase": -0.2, "word": 0.3, "jump": 0.25, "unknown": -3.0}
@@ -85,7 +85,7 @@ class World:
     def decode(self, source, copies, limits):
         automaton = self.lm.automaton_
         estimates = frozen(reordering.estimate(self.options, automaton), np.float64)
-        sentences = reordering.Sentences(
+        sentences = reordering.Sequences(
             np.array(source, np.int32), np.array([0, len(source)]), np.array(copies, np.int32)
         )
         found = reordering.decode(sentences, reordering.Problem(self.options, automaton, limits, estimates))

@@ -102,7 +102,7 @@ class World:
 
     def decode(self, source, copies, limits):
         models = monotone.Models(self.lm.automaton_, self.joint.automaton_, self.windows)
-        names = monotone.Names(np.array(source, np.int32), np.array([0, len(source)]), np.array(copies, np.int32))
+        names = monotone.Sequences(np.array(source, np.int32), np.array([0, len(source)]), np.array(copies, np.int32))
         found = monotone.decode(names, monotone.Problem(self.options, models, limits))
         outputs = []
         for i in range(len(found.scores)):

@@ -25,11 +25,10 @@ from corpuscle.transliterate import (
     write_results,
 )
 from corpuscle.transliterate.base import combined
-from corpuscle.transliterate.decoding import Decoder
+from corpuscle.transliterate.decoding import Decoder, Tuner
 from corpuscle.transliterate.links import align_letters
 from corpuscle.transliterate.preparation import Spelling, prepare
 from corpuscle.transliterate.settings import METRICS, PhraseSettings
-from corpuscle.transliterate.tuning import Tuner
 from tests.hostile import survives_hostile_edits
 
 pytestmark = pytest.mark.filterwarnings("ignore::corpuscle.errors.CorpuscleWarning")

@@ -13,7 +13,7 @@ from corpuscle.text.alignments import Alignments
 from corpuscle.text.bitext import Bitext
 from corpuscle.text.corpus import Corpus
 from corpuscle.transliterate.kernels import joint
-from corpuscle.transliterate.kernels.pieces import attach_targets, blocks, phrase_blocks, uncross
+from corpuscle.transliterate.kernels.joint import attach_targets, blocks, phrase_blocks, uncross
 from corpuscle.transliterate.links import JointEM, repair
 from corpuscle.transliterate.settings import RULES
 

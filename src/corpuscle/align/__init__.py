@@ -12,16 +12,31 @@ from typing import TYPE_CHECKING
 from corpuscle.lazy import contents
 
 if TYPE_CHECKING:
-    from corpuscle.align.base import DEFAULT_METHOD, METHODS, Aligner, MatrixFile, align_pairs, learner
+    from corpuscle.align.base import (
+        DEFAULT_METHOD,
+        METHODS,
+        Aligner,
+        MatrixFile,
+        align_pairs,
+        learner,
+        n_best,
+        symmetrise,
+    )
     from corpuscle.align.em_models import HMM, Diagonal, Model1
-    from corpuscle.align.features_user import read_features
+    from corpuscle.align.features import read_features
     from corpuscle.align.fertility import Fertility
     from corpuscle.align.loglinear import LogLinear
-    from corpuscle.align.nbest import n_best
-    from corpuscle.align.phrases import FEATURES, PhraseTable, build_table, lexical_weights, merged_links
-    from corpuscle.align.rules import RuleTable, build_rules, write_table
+    from corpuscle.align.phrases import (
+        FEATURES,
+        PhraseTable,
+        RuleTable,
+        build_rules,
+        build_table,
+        lexical_weights,
+        merged_links,
+        write_table,
+    )
     from corpuscle.align.settings import DECODINGS, DEFAULT_SYMMETRISATION, MATRICES, SYMMETRISATIONS
-    from corpuscle.align.symmetrisation import symmetrise
     from corpuscle.align.verbs import warm, warm_defaults
 
 __all__, __getattr__, __dir__ = contents(__name__, __file__)

@@ -1,4 +1,5 @@
-"""Aligner: what all models of word alignment can do, each in its own way; and the methods by name.
+"""Aligner: what all models of word alignment can do, each in its own way; the methods by name; and one alignment from
+those of both directions (``symmetrise``, see ``kernels.links`` for the rules).
 
 A model has the expected counts of couples (a source and a target type that were linked) in both directions, and what
 its method adds. Direction 0 (forward) lets source words generate target words, direction 1 (backward) the other way
@@ -12,23 +13,25 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from itertools import pairwise
 from os import PathLike
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
 from corpuscle.align.counts import Posteriors, pairs_of, read_only
-from corpuscle.align.kernels import symmetry
+from corpuscle.align.kernels import em
+from corpuscle.align.kernels import links as joining
 from corpuscle.align.kernels.cooccurrence import Couples, directed, locate
-from corpuscle.align.nbest import n_best_matrix, warn_of_long_pairs
+from corpuscle.align.kernels.loglinear import LONGEST
 from corpuscle.align.settings import (
     DECODINGS,
     DEFAULT_SYMMETRISATION,
     MATRICES,
+    SYMMETRISATIONS,
     check_symmetrisation,
 )
-from corpuscle.align.symmetrisation import symmetrise
 from corpuscle.catalogue import TASKS, find
-from corpuscle.errors import SettingError
+from corpuscle.compiled import frozen
+from corpuscle.errors import SettingError, warn
 from corpuscle.learning import Checkpoint
 from corpuscle.model import Array, Arrays, Container, Kind, Model, Part, Record, save, vocab_arrays
 from corpuscle.scale import chunks_of, workers
@@ -121,7 +124,7 @@ class Aligner(TextSettings, Model, ABC):
         """The best state of every output, int32, -1 for the null word."""
         found = self.posteriors(pairs, direction)
         best = np.empty(len(found.nulls), np.int32)
-        symmetry.strongest(directed(pairs, direction), found.links, found.nulls, best)
+        em.strongest(directed(pairs, direction), found.links, found.nulls, best)
         return best
 
     def best_paths(self, pairs: Any, direction: int, k: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
@@ -181,8 +184,8 @@ class Aligner(TextSettings, Model, ABC):
         joint = [how for how in ways if how != "posterior"]
         result: dict[str, Alignments] = {}
         if joint and decode == "posterior":
-            forward, backward = (self.matrix(bitext, one).links(threshold) for one in ("forward", "backward"))
-            result = {how: symmetrise(forward, backward, how) for how in joint}
+            both = [self.matrix(bitext, one).links(threshold) for one in ("forward", "backward")]
+            result = {how: symmetrise(both[0], both[1], how) for how in joint}
         elif joint:
             found = list(self.map(bitext, _best_links, joint))
             result = {how: Alignments.concatenated([parts[k] for parts in found]) for k, how in enumerate(joint)}
@@ -249,37 +252,29 @@ def _of_chunk(chunk: Any, job: tuple[Aligner, Any, Callable[..., Any], tuple[Any
 
 def _best_links(model: Aligner, pairs: Any, ways: list[str]) -> list[Alignments]:
     """The best states of each output, symmetrised in several ways."""
-    outputs = pairs.target_starts, pairs.source_starts
-    forward, backward = (_links(model.best(pairs, d), outputs[d], d) for d in (0, 1))
-    return [symmetrise(forward, backward, how) for how in ways]
+    found = []
+    for d, outputs in enumerate((pairs.target_starts, pairs.source_starts)):
+        best, lengths = model.best(pairs, d), np.diff(outputs)
+        position = np.arange(len(best)) - np.repeat(outputs[:-1], lengths)
+        links = np.column_stack([best, position]).astype(np.int32)
+        own = Alignments(links, outputs, np.ones(len(links), bool)).filtered(best >= 0)
+        found.append((own.transposed() if d else own).sorted())
+    return [symmetrise(found[0], found[1], how) for how in ways]
 
 
 def _matrices(model: Aligner, pairs: Any, matrix: str) -> np.ndarray:
     """The matrices of both directions as one, small entries set to zero; float32 (n_cells,)."""
     wanted = {"forward": (0,), "backward": (1,)}.get(matrix, (0, 1))
     links = [model.posteriors(pairs, d).links for d in wanted]
-    if matrix == "geo":
-        result = np.sqrt(links[0] * links[1])
-    elif matrix == "mean":
-        result = (links[0] + links[1]) / np.float32(2)
-    else:
-        result = links[0]
-    result = np.minimum(result, np.float32(1))
+    if len(links) == 2:
+        links = [np.sqrt(links[0] * links[1]) if matrix == "geo" else (links[0] + links[1]) / np.float32(2)]
+    result = np.minimum(links[0], np.float32(1))
     result[result < _SMALLEST] = 0
     return result
 
 
 def _likelihoods(model: Aligner, pairs: Any) -> list[float]:
     return [model.posteriors(pairs, d).likelihood for d in (0, 1)]
-
-
-def _links(best: np.ndarray, outputs: np.ndarray, direction: int) -> Alignments:
-    """The links (source, target) of the best states of all outputs, which begin at ``outputs`` in each pair."""
-    lengths = np.diff(outputs)
-    position = np.arange(len(best)) - np.repeat(outputs[:-1], lengths)
-    links = np.column_stack([best, position]).astype(np.int32)
-    found = Alignments(links, outputs, np.ones(len(links), bool)).filtered(best >= 0)
-    return found.transposed().sorted() if direction else found.sorted()
 
 
 def _check_matrix(container: Container) -> None:
@@ -329,3 +324,102 @@ def align_pairs(
 ) -> Alignments:
     """Learn from a bitext and align it: both directions, symmetrised. Tokens may be words, characters or anything."""
     return learner(method, **settings).fit(bitext).align(bitext, symmetrise)
+
+
+_NEIGHBOURS = [(-1, 0), (0, -1), (1, 0), (0, 1), (-1, -1), (-1, 1), (1, -1), (1, 1)]
+"""Where a link may grow to, the last four along diagonals."""
+
+_STEPS = {
+    "intersection": (0, 0), "union": (0, joining.ALL), "grow": (4, 0), "grow-diag": (8, 0),
+    "grow-diag-final": (8, joining.OR), "grow-diag-final-and": (8, joining.AND),
+}  # fmt: skip
+"""How many neighbours a link has, and the last step."""
+
+_CELLS_A_CALL = 4_000_000
+
+
+def symmetrise(forward: Alignments, backward: Alignments, how: str = DEFAULT_SYMMETRISATION) -> Alignments:
+    """Join two alignments of the same sentence pairs, both with links (source, target); the result is sorted.
+
+    >>> one = Alignments.from_pairs([[(0, 0), (1, 1), (3, 3), (4, 3)]])
+    >>> two = Alignments.from_pairs([[(0, 0), (1, 1), (1, 2), (4, 5)]])
+    >>> symmetrise(one, two, "grow-diag").links.tolist()
+    [[0, 0], [1, 1], [1, 2]]
+    """
+    if how not in SYMMETRISATIONS:
+        raise SettingError(f"the symmetrisation is one of {', '.join(SYMMETRISATIONS)}, not {how!r}")
+    if len(forward) != len(backward):
+        raise ValueError(f"{len(forward)} sentence pairs, but the other alignments have {len(backward)}")
+    if how in ("forward", "backward"):
+        return (forward if how == "forward" else backward).sorted()
+    neighbours, final = _STEPS[how]
+    steps = np.array(_NEIGHBOURS, np.int64)[:neighbours]
+    lengths = np.zeros((len(forward), 2), np.int64)
+    for each in forward, backward:
+        np.maximum.at(lengths, each.pairs, each.links + 1)
+    one, other = (
+        joining.Links(frozen(each.links, np.int32), frozen(each.starts, np.int64)) for each in (forward, backward)
+    )
+    parts = []
+    for first, last in pairwise(chunks_of(lengths.prod(axis=1) + 1, _CELLS_A_CALL).tolist()):
+        most = sum(int(each.starts[last] - each.starts[first]) for each in (forward, backward))
+        links, starts = np.empty((most, 2), np.int32), np.zeros(last - first + 1, np.int64)
+        count = joining.symmetrise(one, other, lengths, first, last, steps, final, links, starts)
+        parts.append(Alignments(links[:count].copy(), starts, np.ones(count, bool)))
+    return Alignments.concatenated(parts)
+
+
+class Ranked(NamedTuple):
+    """An alignment: ``links`` int32 (n_links, 2), source and target, sorted; ``probability`` given both sentences."""
+
+    links: np.ndarray
+    probability: float
+
+
+def warn_of_long_pairs(bitext: Bitext) -> None:
+    """Say which sentence pairs are too long for a table of all steps."""
+    long = int((np.maximum(bitext.source.lengths, bitext.target.lengths) > LONGEST).sum())
+    if long:
+        warn(f"{long:,} sentence pairs have a side of more than {LONGEST:,} words and get no links")
+
+
+def n_best(model: Aligner, bitext: Bitext, k: int, direction: int) -> Iterator[list[Ranked]]:
+    """The ``k`` most probable alignments of every sentence pair, best first, fewer where there are no more.
+
+    Direction 0 links every target word to a source word or to nothing, direction 1 the other way round. A pair with a
+    side of more than ``LONGEST`` words has one alignment, without links.
+    """
+    if not 1 <= k <= 10_000:
+        raise SettingError(f"the number of best alignments is between 1 and 10000, not {k}")
+    if not model.limited:  # else it says so itself
+        warn_of_long_pairs(bitext)
+    for ranked in model.map(bitext, _ranked_pairs, direction, k):
+        yield from ranked
+
+
+def _ranked_pairs(model: Aligner, pairs: Any, direction: int, k: int) -> list[list[Ranked]]:
+    found = []
+    for paths, scores in model.best_paths(pairs, direction, k):
+        ranked = []
+        for path, score in zip(paths, scores.tolist(), strict=True):
+            if score == -np.inf:
+                break
+            linked = np.flatnonzero(path >= 0)
+            links = np.column_stack([path[linked], linked]).astype(np.int32)
+            if direction:
+                links = links[:, ::-1]
+            ranked.append(Ranked(links[np.lexsort((links[:, 1], links[:, 0]))], min(1.0, float(np.exp(score)))))
+        found.append(ranked)
+    return found
+
+
+def n_best_matrix(model: Aligner, bitext: Bitext, k: int = 10) -> AlignmentMatrix:
+    """How often each link is among the ``k`` best alignments, weighed by probability; the mean of both directions."""
+    shapes = np.column_stack([bitext.source.lengths, bitext.target.lengths])
+    matrices = [np.zeros(shape) for shape in shapes.tolist()]
+    for direction in 0, 1:
+        for matrix, ranked in zip(matrices, n_best(model, bitext, k, direction), strict=True):
+            total = sum(each.probability for each in ranked)
+            for each in ranked:
+                matrix[each.links[:, 0], each.links[:, 1]] += each.probability / total / 2
+    return AlignmentMatrix.from_matrices(np.where(matrix < 0.01, 0, np.minimum(matrix, 1)) for matrix in matrices)

@@ -16,8 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from corpuscle.align.kernels import couple_index as engine
-from corpuscle.align.kernels import translation
+from corpuscle.align.kernels import cooccurrence, em
 from corpuscle.align.kernels.cooccurrence import Couples, Pairs
 from corpuscle.compiled import frozen
 from corpuscle.scale import chunks_of
@@ -100,7 +99,6 @@ class _Sent:
     pairs: Pairs
 
     def chunk(self, number: int) -> Pairs:
-        """The sentence pairs with their cells."""
         return self.pairs
 
 
@@ -149,7 +147,7 @@ class BitextChunks:
         bounds = chunks_of(source.lengths * target.lengths * chosen, CELLS_A_CHUNK)
         self.bounds, self.count = bounds.tolist(), len(bounds) - 1
         pairs = pairs_of(source, target, cells=False)
-        self.sharing, singles, alone = engine.share(pairs, chosen, len(source.vocab), len(target.vocab), known)
+        self.sharing, singles, alone = cooccurrence.share(pairs, chosen, len(source.vocab), len(target.vocab), known)
         self.couples = self.sharing.couples
         self.supports = alone[0].astype(np.float64), alone[1].astype(np.float64)
         self.first_singles, *firsts = (
@@ -188,7 +186,7 @@ class BitextChunks:
             return self._remembered[number]
         pairs = self.plain(number)
         pairs = pairs._replace(cells=np.empty(int(pairs.cell_starts[-1]), np.int32))
-        engine.find(pairs, self.sharing, int(self.first_singles[number]))
+        cooccurrence.find(pairs, self.sharing, int(self.first_singles[number]))
         if number < _REMEMBERED:
             self._remembered[number] = pairs
         return pairs
@@ -246,15 +244,15 @@ def references_from(
     estimation: Estimation,
     singles: tuple[np.ndarray, np.ndarray] | None = None,
 ) -> np.ndarray:
-    """What the entries of every generating type are divided by, float64 (see ``translation.references_of``).
+    """What the entries of every generating type are divided by, float64 (see ``em.references_of``).
 
     ``singles``: sums of counts and numbers of couples that are not in the table, by generating type.
     """
     n_states = max(len(couples.row_starts) - 1, int(couples.columns.max(initial=0)) + 1)
     totals, supports = np.zeros((2, n_states)) if singles is None else map(np.copy, singles)
-    translation.totals_of(couples, frozen(counts, np.float64), direction == 1, totals, supports)
+    em.totals_of(couples, frozen(counts, np.float64), direction == 1, totals, supports)
     references = np.empty(len(totals))
-    translation.references_of(totals, supports, *estimation, references)
+    em.references_of(totals, supports, *estimation, references)
     return references
 
 
@@ -272,9 +270,12 @@ def tables_from(
         references = references_from(couples, counts, direction, estimation)
     table = np.zeros(len(counts) + 1, np.float32)
     for first, last in pairwise(chunks_of(np.diff(couples.row_starts), _COUPLES_A_CALL).tolist()):
-        translation.normalise(couples, counts, swap, *estimation, references, first, last, table)
-    null = np.empty(len(null_counts), np.float32)
-    translation.normalise_one(frozen(null_counts, np.float64), *estimation, float(len(null_counts)), null)
+        em.normalise(couples, counts, swap, *estimation, references, first, last, table)
+    # The null word is the one row of a table of its own.
+    null, null_counts = np.empty(len(null_counts), np.float32), frozen(null_counts, np.float64)
+    row = Couples(frozen(np.array([0, len(null)]), np.int64), frozen(np.zeros(len(null)), np.int32))
+    reference = references_from(row, null_counts, 0, estimation)
+    em.normalise(row, null_counts, False, *estimation, reference, 0, 1, null)
     return TranslationTables(table, null)
 
 

@@ -6,23 +6,27 @@
 
 A law is a record for both directions. ``expect`` turns the translation probabilities of cells into link probabilities
 and moments, which add up over a text, from ``no_moments`` on; ``learned`` is the law that these moments call for. See
-``kernels.translation`` and ``kernels.distortion`` for the mathematics.
+``kernels.em`` for the mathematics.
+
+The best alignments of a pair: Model 1 and the diagonal model choose the state of each output by itself, so the
+probabilities of links are all there is to know; the hidden Markov model is a chain, and has its best paths.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import ClassVar, Self
 
 import numpy as np
 
-from corpuscle.align.counts import Posteriors
-from corpuscle.align.kernels import distortion as engine
-from corpuscle.align.kernels import translation
-from corpuscle.align.kernels.cooccurrence import Directed
+from corpuscle.align.counts import Posteriors, TranslationTables, part_of
+from corpuscle.align.kernels import em
+from corpuscle.align.kernels.cooccurrence import Directed, Pairs
+from corpuscle.align.kernels.loglinear import LONGEST
 from corpuscle.compiled import frozen
+from corpuscle.engine.dp.chains import Chain, k_best
 from corpuscle.model import Array
 
 MAX_JUMP = 50
@@ -69,7 +73,7 @@ def _independent(
 ) -> Posteriors:
     """Link probabilities where the states of outputs do not depend on each other; moments: sum of h, sum of links."""
     nulls = np.ones(len(pairs.outputs), np.float32)
-    likelihood, *moments = translation.posteriors(pairs, frozen(null, np.float32), kind, strength, p0, links, nulls)
+    likelihood, *moments = em.posteriors(pairs, frozen(null, np.float32), kind, strength, p0, links, nulls)
     return Posteriors(links, nulls, likelihood, np.array(moments))
 
 
@@ -78,8 +82,7 @@ class Uniform(Law):
     """All states and the null word alike; nothing is learned, and nobody asks for moments."""
 
     def expect(self, pairs: Directed, links: np.ndarray, null: np.ndarray) -> Posteriors:
-        """Link probabilities."""
-        return _independent(pairs, links, null, translation.UNIFORM)
+        return _independent(pairs, links, null, em.UNIFORM)
 
 
 @dataclass(frozen=True)
@@ -94,7 +97,7 @@ class Diagonal(Law):
     def expect(self, pairs: Directed, links: np.ndarray, null: np.ndarray) -> Posteriors:
         """Link probabilities, the sum of h over links, and the sum of links."""
         strength = float(self.strengths[int(pairs.swap)])
-        return _independent(pairs, links, null, translation.DIAGONAL, strength, self.p0)
+        return _independent(pairs, links, null, em.DIAGONAL, strength, self.p0)
 
     def learned(self, moments: np.ndarray, lengths: np.ndarray, first: bool) -> Self:
         """Some steps towards the mean of h that the links have; none as long as the table knows nothing."""
@@ -112,22 +115,23 @@ def _climbed(lengths: np.ndarray, direction: int, strength: float, mean_h: float
     keys, counts = np.unique(states * longest + outputs, return_counts=True)
     shapes = np.column_stack(np.divmod(keys, longest))
     for _ in range(_STEPS):
-        strength += _RATE * (mean_h - translation.expected_h(shapes, counts, strength))
+        strength += _RATE * (mean_h - em.expected_h(shapes, counts, strength))
         strength = min(max(strength, _WEAKEST), _STRONGEST)
     return strength
 
 
 def widened(jumps: np.ndarray, width: int) -> np.ndarray:
     """Counts of jumps for all distances up to ``width``; those beyond the last bucket share its count."""
-    distances = np.clip(np.arange(-width, width + 1), -MAX_JUMP, MAX_JUMP) + MAX_JUMP
-    return frozen(jumps[distances], np.float64)
+    return frozen(jumps[_buckets(width)], np.float64)
 
 
 def folded(wide: np.ndarray) -> np.ndarray:
     """The inverse of ``widened`` for expected counts."""
-    width = len(wide) // 2
-    buckets = np.clip(np.arange(-width, width + 1), -MAX_JUMP, MAX_JUMP) + MAX_JUMP
-    return np.bincount(buckets, wide, 2 * MAX_JUMP + 1)
+    return np.bincount(_buckets(len(wide) // 2), wide, 2 * MAX_JUMP + 1)
+
+
+def _buckets(width: int) -> np.ndarray:
+    return np.clip(np.arange(-width, width + 1), -MAX_JUMP, MAX_JUMP) + MAX_JUMP
 
 
 @dataclass(frozen=True)
@@ -142,24 +146,24 @@ class Jumps(Law):
     jumps: np.ndarray
     known: np.ndarray | None = None
 
-    def _of(self, pairs: Directed, null: np.ndarray) -> engine.Law:
+    def _of(self, pairs: Directed, null: np.ndarray) -> em.Law:
         """The law for kernels, with counts of all jumps that these pairs can have."""
         longest = int(np.diff(pairs.state_starts).max(initial=0))
         wide = widened(self.jumps[int(pairs.swap)], max(longest + 1, MAX_JUMP))
-        return engine.Law(wide, frozen(null, np.float32), self.p0, self.rho)
+        return em.Law(wide, frozen(null, np.float32), self.p0, self.rho)
 
     def expect(self, pairs: Directed, links: np.ndarray, null: np.ndarray) -> Posteriors:
         """Link probabilities and expected counts of jumps."""
         law, nulls = self._of(pairs, null), np.ones(len(pairs.outputs), np.float32)
         counts = np.zeros(len(law.jumps))
-        likelihood = engine.jump_posteriors(pairs, law, links, nulls, counts)
+        likelihood = em.jump_posteriors(pairs, law, links, nulls, counts)
         return Posteriors(links, nulls, likelihood, folded(counts))
 
     def best_path(self, pairs: Directed, values: np.ndarray, null: np.ndarray) -> np.ndarray:
         """The best state of every output, int32, -1 for the null word, by the translation probabilities ``values``
         float32 (n_cells,)."""
         best = np.empty(len(pairs.outputs), np.int32)
-        engine.best_path(pairs, self._of(pairs, null), values, best)
+        em.best_path(pairs, self._of(pairs, null), values, best)
         return best
 
     def no_moments(self) -> np.ndarray:
@@ -169,3 +173,72 @@ class Jumps(Law):
     def learned(self, moments: np.ndarray, lengths: np.ndarray, first: bool) -> Self:
         """The law with these counts."""
         return replace(self, jumps=moments)
+
+
+def single_pairs(pairs: Pairs) -> Iterator[Pairs]:
+    """Every sentence pair by itself."""
+    for pair in range(len(pairs.cell_starts) - 1):
+        yield part_of(pairs, pair, pair + 1)
+
+
+def _by_output(cells: np.ndarray, pair: Directed) -> np.ndarray:
+    """Values of the cells of a sentence pair, (n_outputs, n_states)."""
+    m, n = len(pair.states), len(pair.outputs)
+    return cells.reshape(n, m) if pair.swap else cells.reshape(m, n).T
+
+
+def _has_links(pair: Directed) -> bool:
+    lengths = len(pair.states), len(pair.outputs)
+    return min(lengths) > 0 and max(lengths) <= LONGEST
+
+
+def independent_best(found: Posteriors, pair: Directed, k: int) -> tuple[np.ndarray, np.ndarray]:
+    """The best alignments of one sentence pair whose outputs choose their states by themselves: states (k, n_outputs)
+    from 0, -1 for the null word, and log-probabilities (k,)."""
+    m = len(pair.states)
+    if not _has_links(pair):
+        return _no_links(pair)
+    emission = np.column_stack([found.nulls, _by_output(found.links, pair)]).astype(np.float64)
+    none = np.zeros(m + 1)
+    with np.errstate(divide="ignore"):
+        logs = np.log(emission / emission.sum(axis=1, keepdims=True))
+    return _chain_best(Chain(none, logs, np.zeros((1, m + 1, m + 1)), none), np.arange(-1, m), k)
+
+
+def jump_best(
+    pair: Directed, tables: TranslationTables, law: Jumps, likelihood: float, k: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """The best alignments of one sentence pair under the hidden Markov model, as ``independent_best`` gives them.
+
+    States of the chain: null copies of the positions 0..m, then the positions 1..m.
+    """
+    if not _has_links(pair):
+        return _no_links(pair)
+    m = len(pair.states)
+    null = tables.null[pair.outputs]
+    from_words = _by_output(tables.couples[pair.cells], pair)
+    emission = np.hstack([np.repeat(null[:, None], m + 1, axis=1), from_words]).astype(np.float64)
+    width = max(m + 1, MAX_JUMP)
+    wide = widened(law.jumps[int(pair.swap)], width)
+    counts = wide[width + np.arange(1, m + 1) - np.arange(m + 1)[:, None]]
+    jumps = (1 - law.p0) * ((1 - law.rho) * counts / counts.sum(axis=1, keepdims=True) + law.rho / m)
+    steps = np.hstack([law.p0 * np.eye(m + 1), jumps])
+    with np.errstate(divide="ignore"):
+        steps = np.log(np.vstack([steps, steps[1:]]))
+        logs = np.log(emission)
+    places = np.append(np.full(m + 1, -1), np.arange(m))
+    paths, scores = _chain_best(Chain(steps[0], logs, steps[None], np.zeros(2 * m + 1)), places, k)
+    return paths, scores - likelihood
+
+
+def _no_links(pair: Directed) -> tuple[np.ndarray, np.ndarray]:
+    """The only alignment of a pair that has no links."""
+    return np.full((1, len(pair.outputs)), -1, np.int32), np.zeros(1)
+
+
+def _chain_best(chain: Chain, places: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
+    """The best paths of a chain, as the ``places`` of its states, and their scores."""
+    n = len(chain.emission)
+    paths, scores = np.zeros((k, n), np.int32), np.full(k, -np.inf)
+    k_best(n, len(places), chain, k, paths, scores)
+    return places[paths].astype(np.int32), scores

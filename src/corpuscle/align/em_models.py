@@ -48,12 +48,20 @@ from corpuscle.align.counts import (
     sorted_couples,
     tables_from,
 )
-from corpuscle.align.distortion import JUMPS, MAX_JUMP, STRENGTHS, Jumps, Law, Uniform
+from corpuscle.align.distortion import (
+    JUMPS,
+    MAX_JUMP,
+    STRENGTHS,
+    Jumps,
+    Law,
+    Uniform,
+    independent_best,
+    jump_best,
+    single_pairs,
+)
 from corpuscle.align.distortion import Diagonal as DiagonalLaw
-from corpuscle.align.kernels import translation
-from corpuscle.align.kernels.cooccurrence import Couples, Pairs, directed
-from corpuscle.align.kernels.couple_index import places_of, take_apart
-from corpuscle.align.nbest import independent_best, jump_best, single_pairs
+from corpuscle.align.kernels import em as kernels
+from corpuscle.align.kernels.cooccurrence import Pairs, directed, places_of, take_apart
 from corpuscle.align.settings import DiagonalSettings, FertilitySettings, HmmSettings, Ibm1Settings
 from corpuscle.errors import SettingError, warn
 from corpuscle.learning import Checkpoint, Learner, partial
@@ -85,10 +93,8 @@ class Translation(NamedTuple):
         """Those of all cells of a chunk, float32."""
         if self.table is None:
             return np.full(len(pairs.cells), self.null[0])
-        values = np.empty(len(pairs.cells), np.float32)
-        translation.translate(
-            pairs, self.direction == 1, self.table, self.singles, self.references, *self.estimation, values
-        )
+        values, given = np.empty(len(pairs.cells), np.float32), (self.table, self.singles, self.references)
+        kernels.translate(pairs, self.direction == 1, *given, *self.estimation, values)
         return values
 
 
@@ -170,11 +176,15 @@ class Expectation(Learner):
                 if not agreement:
                     _add(new, pairs, part.links, d)
                 outputs = pairs.source if d else pairs.target
-                translation.add_counts(outputs, part.nulls, new.nulls[d])
+                kernels.add_counts(outputs, part.nulls, new.nulls[d])
                 likelihoods[d] += part.likelihood
                 moments[d] += part.moments
-        if agreement:
-            self._agree(new)
+        if agreement:  # direction 1 gets the links of direction 0
+            if self.before is not None:
+                new.couples[1] += new.couples[0] - self.before.couples[0]
+            else:
+                new.couples[1] = new.couples[0]
+            new.singles.counts[1] = new.singles.counts[0]
         lengths = self.text.lengths
         self.counts, self.law = new, law.learned(moments, lengths, old is None)
         return likelihoods / lengths.sum(axis=0)[::-1]
@@ -207,14 +217,6 @@ class Expectation(Learner):
         singles = Singles(counts, (np.zeros_like(by_source), np.zeros_like(by_target)))
         return LinkCounts(links, (nulls[0], nulls[1]), singles)
 
-    def _agree(self, counts: LinkCounts) -> None:
-        """Give direction 1 the links of direction 0."""
-        if self.before is not None:
-            counts.couples[1] += counts.couples[0] - self.before.couples[0]
-        else:
-            counts.couples[1] = counts.couples[0]
-        counts.singles.counts[1] = counts.singles.counts[0]
-
 
 def _arrays_of(counts: LinkCounts) -> list[np.ndarray]:
     """All arrays of some counts, in the order of ``EXPECTED``."""
@@ -225,9 +227,7 @@ def _add(counts: LinkCounts, pairs: Pairs, links: np.ndarray, direction: int, bo
     """Add the links of a chunk to one direction (``both``: and already to the totals of the other)."""
     singles, (by_source, by_target) = counts.singles.counts[direction], counts.singles.totals
     forward, backward = both or direction == 0, both or direction == 1
-    translation.add_all_counts(
-        pairs, links, counts.couples[direction], singles, forward, by_source, backward, by_target
-    )
+    kernels.add_all_counts(pairs, links, counts.couples[direction], singles, forward, by_source, backward, by_target)
 
 
 KEEP = 1e-4
@@ -287,15 +287,6 @@ def _with_new_words(vocab: Vocab, corpus: Corpus) -> Corpus:
     return corpus.map_tokens(mapping, joined)
 
 
-def _counts_of(model: Aligner, text: BitextChunks) -> LinkCounts:
-    """The counts of a model in the couples of a text that shares them."""
-    result = no_counts(text)
-    result.couples[:, places_of(text.sharing, model.couples_)] = model.counts_
-    for known, all_types in zip(model.null_counts_, result.nulls, strict=True):
-        all_types[: len(known)] = known
-    return result
-
-
 @contextmanager
 def training(
     model: Aligner, bitext: Bitext, checkpoint: Checkpoint | None, base: Aligner | None
@@ -309,7 +300,12 @@ def training(
         known = (base.source_vocab_, bitext.source), (base.target_vocab_, bitext.target)
         bitext = Bitext(*(_with_new_words(vocab, side) for vocab, side in known))
     text = BitextChunks(bitext, chosen, None if base is None else base.couples_)
-    before = None if base is None else _counts_of(base, text)
+    before = None
+    if base is not None:  # its counts, in the couples of this text
+        before = no_counts(text)
+        before.couples[:, places_of(text.sharing, base.couples_)] = base.counts_
+        for counts, all_types in zip(base.null_counts_, before.nulls, strict=True):
+            all_types[: len(counts)] = counts
     with some_workers(model.workers, model.cluster) as pool:
         yield TrainingData(text, before, checkpoint or Checkpoint(), pool)
     model.source_vocab_, model.target_vocab_ = bitext.source.vocab, bitext.target.vocab
@@ -325,29 +321,22 @@ def training(
 def keep(model: Aligner, text: BitextChunks, counts: LinkCounts | None) -> None:
     """Leave in the model the couples that matter, by rising columns in every row."""
     assert counts is not None
-    parts = [*_kept_couples(text.couples, counts.couples), *_kept_singles(text, counts.singles)]
-    rows, columns, links = (np.concatenate(arrays, axis=-1) for arrays in zip(*parts, strict=True))
-    del parts
+    parts = zip(*_kept(text, counts.couples, counts.singles), strict=True)
+    rows, columns, links = (np.concatenate(arrays, axis=-1) for arrays in parts)
     model.couples_, order = sorted_couples(rows, columns, text.sizes[1])
     model.counts_, model.null_counts_ = links[:, order], counts.nulls
     vars(model).pop("tables_", None)  # those of an earlier text
 
 
-_Kept = Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]
-"""Source types, target types, and counts float32 (2, n) of some couples."""
-
-
-def _kept_couples(couples: Couples, counts: np.ndarray) -> _Kept:
-    """The shared couples that matter, some rows at a time."""
+def _kept(text: BitextChunks, shared: np.ndarray, singles: Singles) -> Iterator[tuple[np.ndarray, ...]]:
+    """The couples that matter: source types, target types, and counts float32 (2, n); first the shared ones, some rows
+    at a time, then singles, chunk by chunk."""
+    couples = text.couples
     for first, last in pairwise(chunks_of(np.diff(couples.row_starts), _COUPLES_AT_ONCE).tolist()):
         begin, end = couples.row_starts[first], couples.row_starts[last]
-        kept = np.flatnonzero((counts[:, begin:end] >= KEEP).any(axis=0))
+        kept = np.flatnonzero((shared[:, begin:end] >= KEEP).any(axis=0))
         rows = np.repeat(np.arange(first, last, dtype=np.int32), np.diff(couples.row_starts[first : last + 1]))
-        yield rows[kept], couples.columns[begin:end][kept], counts[:, begin + kept].astype(np.float32)
-
-
-def _kept_singles(text: BitextChunks, singles: Singles) -> _Kept:
-    """The singles that matter, chunk by chunk."""
+        yield rows[kept], couples.columns[begin:end][kept], shared[:, begin + kept].astype(np.float32)
     for number, (begin, end) in enumerate(pairwise(text.first_singles.tolist())):
         counts = singles.counts[:, begin:end]
         kept = np.flatnonzero((counts >= KEEP).any(axis=0))
@@ -388,7 +377,6 @@ class Counted(_Mixed):
         """What has learned from a text, with the law of an older model to begin with; and its history."""
 
     def fit(self, bitext: Bitext, *, checkpoint: Checkpoint | None = None, base: Self | None = None) -> Self:
-        """Learn from sentence pairs."""
         with training(self, bitext, checkpoint, base) as work:
             em, self.history_ = self._learned(work, base)
         keep(self, work.text, em.counts)
@@ -401,12 +389,10 @@ class Counted(_Mixed):
         return finished_tables(self.couples_, self.counts_, self.null_counts_, Estimation(self.alpha, self.bayes))
 
     def posteriors(self, pairs: Any, direction: int) -> Posteriors:
-        """Link probabilities of sentence pairs whose cells are filled."""
         table, null = self.tables_[direction]
         return self.law.expect(directed(pairs, direction), table[pairs.cells], null)
 
     def best_paths(self, pairs: Any, direction: int, k: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """The ``k`` best alignments of every sentence pair, and their log-probabilities."""
         for pair in single_pairs(pairs):
             yield independent_best(self.posteriors(pair, direction), directed(pair, direction), k)
 
@@ -485,7 +471,6 @@ class HMM(HmmSettings, Counted, Aligner):
         return self.law.best_path(directed(pairs, direction), table[pairs.cells], null)
 
     def best_paths(self, pairs: Any, direction: int, k: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """The ``k`` best alignments of every sentence pair, and their log-probabilities."""
         for pair in single_pairs(pairs):
             total = self.posteriors(pair, direction).likelihood
             yield jump_best(directed(pair, direction), self.tables_[direction], self.law, total, k)

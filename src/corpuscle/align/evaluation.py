@@ -118,8 +118,7 @@ def _with_others(model: Aligner, bitext: Bitext) -> tuple[np.ndarray, np.ndarray
     others = min(n - 1, max(1, min(_OTHERS, _MOST_COMPARED // max(1, n))))
     means = []
     for side in (1, 0):
-        lengths = (bitext.source, bitext.target)[side].lengths
-        by_length = np.argsort(lengths, kind="stable")
+        by_length = np.argsort((bitext.source, bitext.target)[side].lengths, kind="stable")
         place = np.empty(n, np.int64)
         place[by_length] = np.arange(n)
         total = np.zeros(n)

@@ -23,7 +23,6 @@ from corpuscle.align.distortion import JUMPS, MAX_JUMP, Jumps, folded, widened
 from corpuscle.align.em_models import (
     HMM_STAGES,
     Counted,
-    Expectation,
     TrainingData,
     Translation,
     keep,
@@ -128,8 +127,8 @@ class _Sampling(learning.Learner):
         self.linked: list[np.ndarray] = []
         self.votes: list[list[_Votes]] = []
         self.seen: list[_Statistics] = []
-        chains, firsts = settings.chains, range(0, settings.chains, _TOGETHER)
-        numbers = [range(first, min(first + _TOGETHER, chains)) for first in firsts]
+        all_chains = range(settings.chains)
+        numbers = [all_chains[first : first + _TOGETHER] for first in all_chains[::_TOGETHER]]
         self._tasks = work.pool.scatter([_Chains(self.text, work.before, d, each) for d in (0, 1) for each in numbers])
 
     def start(self, links: list[np.ndarray]) -> None:
@@ -220,12 +219,19 @@ class Fertility(FertilitySettings, Aligner):
     fertilities_: tuple[np.ndarray, np.ndarray] = learned()
 
     def fit(self, bitext: Bitext, *, checkpoint: Checkpoint | None = None, base: Self | None = None) -> Self:
-        """Learn from sentence pairs."""
         with training(self, bitext, checkpoint, base) as work:
             em, self.history_ = learn_hmm(self, work, None if base is None else base.jumps_, self.method)
-            sampling = _Sampling(self, work, [None if base is None else _known(base, work.text, d) for d in (0, 1)])
+            known: list[_Statistics | None] = [None, None]
+            if base is not None:  # what the older model has seen, with rows for new words
+                for d, old in enumerate(base.fertilities_):
+                    rows = np.zeros((work.text.sizes[1 - d], engine.MOST + 1))
+                    rows[: len(old)] = old
+                    known[d] = _Statistics(rows, base.jumps_[d])
+            sampling = _Sampling(self, work, known)
             if em.counts is not None:  # else unfinished work has come further
-                sampling.start(_best_paths(em))
+                now = [translation_of(em.text, em.counts, d, em.estimation) for d in (0, 1)], em.law
+                parts = zip(*em.chunks.map(_best_of_chunk, now), strict=True)
+                sampling.start([np.concatenate(each) for each in parts])
             del em  # large, and not needed any more
             work.checkpoint.run(sampling, self.sweeps, columns=0, title=self.method, note="")
             sampling.linked = []  # large, and not needed any more
@@ -308,26 +314,12 @@ def _tally_before(text: BitextChunks, before: LinkCounts | None, direction: int)
     return _tally(text.couples, before.couples[direction], before.nulls[direction], direction, types)
 
 
-def _known(base: Fertility, text: BitextChunks, direction: int) -> _Statistics:
-    """What an older model has seen, with rows for new words."""
-    old = base.fertilities_[direction]
-    fertilities = np.zeros((text.sizes[1 - direction], engine.MOST + 1))
-    fertilities[: len(old)] = old
-    return _Statistics(fertilities, base.jumps_[direction])
-
-
 def _sum(new: _Statistics, old: _Statistics | None) -> _Statistics:
     return new if old is None else _Statistics(new.fertilities + old.fertilities, new.jumps + old.jumps)
 
 
-def _best_paths(em: Expectation) -> list[np.ndarray]:
-    """The best links of the hidden Markov model, by direction."""
-    now = [translation_of(em.text, em.counts, d, em.estimation) for d in (0, 1)], em.law
-    parts = list(em.chunks.map(_best_of_chunk, now))
-    return [np.concatenate([part[d] for part in parts]) for d in (0, 1)]
-
-
 def _best_of_chunk(chunk: PairChunk, now: tuple[list[Translation], Jumps]) -> list[np.ndarray]:
+    """The best links of the hidden Markov model, by direction."""
     translations, law = now
     pairs = chunk.pairs()
     return [law.best_path(directed(pairs, d), each.values(pairs), each.null) for d, each in enumerate(translations)]

@@ -1,15 +1,28 @@
-"""A bilingual lexicon from a learned model: which words translate which, how often and how surely, with examples."""
+"""Bilingual lexica: which words translate which, how often and how surely, with examples, from a learned model; and
+the other way round, links that people have drawn between the words of sentence pairs, as data for an aligner.
+
+Words that people have linked, directly or by others, make a group, and each group is a small sentence pair of its own
+that the aligner learns from beside the whole sentences: Brown, Della Pietra, Della Pietra, Goldsmith, Hajic, Mercer,
+Mohanty, "But dictionaries are data too", 1993.
+"""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Collection, Iterable, Iterator
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
 
 from corpuscle.align.base import Aligner
 from corpuscle.align.counts import rows_of
-from corpuscle.text.bitext import Bitext
+from corpuscle.errors import InputError
+from corpuscle.text.alignments import Alignments, read_pharaoh
+from corpuscle.text.bitext import Bitext, read_bitext
+from corpuscle.text.corpus import Corpus
 from corpuscle.text.vocab import FIRST, Vocab
 
 _LEVEL, _SLOPE = 2.22, 0.25
@@ -61,27 +74,19 @@ def _folded(vocab: Vocab) -> np.ndarray:
     return np.array([ids.get(word.lower(), i) if i >= FIRST else i for i, word in enumerate(vocab.strings)], np.int64)
 
 
-class _Couples(NamedTuple):
-    """Couples of words with their expected links in both directions, float64 (2, n); ``couple``: one of the model's
-    couples that each comes from, the most frequent one."""
-
-    rows: np.ndarray
-    columns: np.ndarray
-    counts: np.ndarray
-    couple: np.ndarray
-
-
-def _couples(model: Aligner, fold_case: bool) -> _Couples:
+def _couples(model: Aligner, fold_case: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Couples of words: source words, target words, their expected links in both directions, float64 (2, n), and one of
+    the model's couples that each comes from, the most frequent one."""
     rows, columns = rows_of(model.couples_).astype(np.int64), model.couples_.columns.astype(np.int64)
     counts = model.counts_.astype(np.float64)
     if not fold_case:
-        return _Couples(rows, columns, counts, np.arange(len(rows)))
+        return rows, columns, counts, np.arange(len(rows))
     width = len(model.target_vocab_)
     keys = _folded(model.source_vocab_)[rows] * width + _folded(model.target_vocab_)[columns]
     order = np.lexsort((-counts.sum(axis=0), keys))
     distinct, first, inverse = np.unique(keys[order], return_index=True, return_inverse=True)
     together = np.stack([np.bincount(inverse, row[order], len(distinct)) for row in counts])
-    return _Couples(distinct // width, distinct % width, together, order[first])
+    return distinct // width, distinct % width, together, order[first]
 
 
 def lexicon(
@@ -136,3 +141,55 @@ def _examples(model: Aligner, bitext: Bitext, couples: np.ndarray, threshold: fl
     result = np.full(len(couples), -1)
     result[hit] = links.pairs[first[place[hit]]]
     return result
+
+
+Pair = tuple[list[str], list[str]]
+
+
+def read_linked(path: str, sides: dict[str, str]) -> tuple[Bitext, Alignments]:
+    """The links of a file (Pharaoh), and the sentences of both files beside it; ``sides``: their paths by suffix."""
+    if missing := [side for side in (".src", ".tgt") if side not in sides]:
+        raise InputError(path, None, f"the sentences are missing: there is no {Path(path).stem}{missing[0]}")
+    bitext, links = read_bitext(sides[".src"], sides[".tgt"]), read_pharaoh(path)
+    if len(bitext) != len(links):
+        raise InputError(path, None, f"{len(links)} lines of links, but {len(bitext)} sentence pairs")
+    links.check_range(bitext, path)
+    return bitext, links
+
+
+def groups_of(source: list[str], target: list[str], links: np.ndarray) -> Iterator[Pair]:
+    """The words of a pair that are linked with each other; ``links``: int (n, 2), places from 0 on.
+
+    >>> list(groups_of(["a", "b", "c"], ["x", "y"], np.array([[0, 1], [2, 0], [2, 1]])))
+    [(['a', 'c'], ['x', 'y'])]
+    >>> list(groups_of(["a", "b", "c"], ["x", "y"], np.array([[0, 1], [2, 0]])))
+    [(['a'], ['y']), (['c'], ['x'])]
+    """
+    n, words = len(source), len(source) + len(target)
+    edges = coo_array((np.ones(len(links)), (links[:, 0], links[:, 1] + n)), shape=(words, words))
+    number, group = connected_components(edges, directed=False)
+    for each in range(number):
+        places = np.flatnonzero(group == each).tolist()
+        pair = [source[i] for i in places if i < n], [target[i - n] for i in places if i >= n]
+        if all(pair):
+            yield pair
+
+
+def linked_groups(files: Iterable[tuple[str, dict[str, str]]], without: Collection[tuple[str, str]] = ()) -> list[Pair]:
+    """The groups of all annotated pairs of some files but those pairs in ``without``, each given as its two sentences;
+    for the files see ``read_linked``."""
+    found: list[Pair] = []
+    for each in files:
+        bitext, links = read_linked(*each)
+        for i, (source, target) in enumerate(bitext):
+            if (" ".join(source), " ".join(target)) not in without:
+                found += groups_of(source, target, links.pair(i))
+    return found
+
+
+def with_groups(bitext: Bitext, groups: list[Pair]) -> Bitext:
+    """Sentence pairs with groups of linked words behind them."""
+    if not groups:
+        return bitext
+    sides = ([*side, *(pair[i] for pair in groups)] for i, side in enumerate((bitext.source, bitext.target)))
+    return Bitext(*map(Corpus.from_sentences, sides))

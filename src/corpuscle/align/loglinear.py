@@ -1,8 +1,8 @@
 """LogLinear: word alignment with any features (Dyer, Clark, Lavie and Smith, "Unsupervised word alignment with
 arbitrary features", 2011), learned without gold links.
 
-See ``kernels.loglinear`` for the model, ``corpuscle.align.features`` for the features and
-``kernels.online`` for how their weights are learned: most stay at zero. Each direction has its own weights.
+See ``kernels.loglinear`` for the model and how its weights are learned (most stay at zero), and
+``corpuscle.align.features`` for the features. Each direction has its own weights.
 
 To align, every word may stand for every word of the other sentence, whatever the neighbourhood was while learning.
 """
@@ -18,29 +18,36 @@ import numpy as np
 from corpuscle.align.base import LINKED, Aligner, check_rows, signature_of, slices
 from corpuscle.align.counts import Posteriors, pairs_of, rows_of, sorted_couples
 from corpuscle.align.em_models import KEEP, usable
-from corpuscle.align.features import LEAST_LOG, SMALLEST_M1, Facts, Layout, Side, by_role, feature_names
-from corpuscle.align.features_user import (
+from corpuscle.align.features import (
     LARGEST,
+    LEAST_LOG,
+    SMALLEST_M1,
     USER_ARRAYS,
+    Facts,
     Function,
+    Layout,
+    Side,
     UserFeatures,
+    by_role,
     check_user_arrays,
+    feature_names,
     read_features,
 )
-from corpuscle.align.kernels import loglinear_paths, translation
+from corpuscle.align.kernels import em, loglinear_paths
 from corpuscle.align.kernels.cooccurrence import Couples
 from corpuscle.align.kernels.loglinear import CELLS, CLASS_UNKNOWN, FIRST_CLASS, LONGEST, OUTPUTS, STATES, Direction
 from corpuscle.align.loglinear_training import (
     PARTIAL,
     DirectionFeatures,
     Encoded,
+    Neighbourhood,
     Passes,
     bigrams_of,
     encode,
     transposition,
+    with_null,
     words_of_pairs,
 )
-from corpuscle.align.neighbourhood import Neighbourhood
 from corpuscle.align.settings import LogLinearSettings
 from corpuscle.compiled import frozen
 from corpuscle.errors import SettingError
@@ -51,6 +58,7 @@ from corpuscle.settings import learned
 from corpuscle.text.bitext import Bitext
 from corpuscle.text.corpus import Corpus
 from corpuscle.text.scripts import plain, romanise
+from corpuscle.text.vocab import Vocab
 from corpuscle.words import ExchangeClasses
 
 _CELLS_A_CHUNK = 100_000
@@ -181,30 +189,22 @@ class LogLinear(LogLinearSettings, Aligner):
         couples, bigrams = len(self.couples_.columns), len(self.bigrams_[direction].columns)
         return Layout(self.families, couples, bigrams, states, outputs, self.classes, len(self.user_.names))
 
-    def _facts(self, direction: int) -> Facts:
-        width = len(self.target_vocab_)
-        return Facts(
-            rows_of(self.couples_) * np.int64(width) + self.couples_.columns,
-            self.m1_[direction],
-            self.m1_[1 - direction],
-            self.null_m1_[direction],
-            self.dice_,
-            direction == 1,
-            width,
-        )
-
     def _features(self, direction: int) -> DirectionFeatures:
-        return DirectionFeatures(self.layout(direction), self._facts(direction), self.bigrams_[direction], self.user_)
+        width = len(self.target_vocab_)
+        keys = rows_of(self.couples_) * np.int64(width) + self.couples_.columns
+        m1 = self.m1_[direction], self.m1_[1 - direction], self.null_m1_[direction]
+        facts = Facts(keys, *m1, self.dice_, direction == 1, width)
+        return DirectionFeatures(self.layout(direction), facts, self.bigrams_[direction], self.user_)
 
     def _sides(self, bitext: Bitext) -> tuple[Side, Side]:
         romanise = self.romaniser_ or _ROMANISERS[self.romanise]
-        sides = []
-        for corpus, vocab, classes in zip(
-            (bitext.source, bitext.target), (self.source_vocab_, self.target_vocab_), self.classes_, strict=True
-        ):
+
+        def side(corpus: Corpus, vocab: Vocab, classes: np.ndarray) -> Side:
             known = vocab.mapping_from(corpus.vocab)
-            sides.append(Side(corpus.vocab, known, classes[known], romanise))
-        return sides[0], sides[1]
+            return Side(corpus.vocab, known, classes[known], romanise)
+
+        source = side(bitext.source, self.source_vocab_, self.classes_[0])
+        return source, side(bitext.target, self.target_vocab_, self.classes_[1])
 
     def names(self, direction: int, numbers: np.ndarray) -> list[str]:
         """What some features of one direction are called."""
@@ -272,7 +272,8 @@ class LogLinear(LogLinearSettings, Aligner):
     def encoded(self, bitext: Bitext, neighbourhood: Neighbourhood) -> list[Encoded]:
         """Both directions of the training text, with all features of the couples of a neighbourhood."""
         self._study(bitext, neighbourhood)
-        allowed = [self._allowed(neighbourhood, d) for d in (0, 1)]
+        sizes = len(self.source_vocab_), len(self.target_vocab_)
+        allowed = [with_null(*neighbourhood.couples_of(d), sizes[d]) for d in (0, 1)]
         if self.user_.function is not None:  # its names must be known before features are numbered
             for d in (0, 1):
                 states, outputs = by_role((bitext.source, bitext.target), d)
@@ -304,24 +305,13 @@ class LogLinear(LogLinearSettings, Aligner):
         found = model.classes_[model.vocab_.mapping_from(corpus.vocab)]
         return np.where(found < 0, CLASS_UNKNOWN, FIRST_CLASS + found).astype(np.int32)
 
-    def _allowed(self, neighbourhood: Neighbourhood, direction: int) -> tuple[np.ndarray, np.ndarray]:
-        """The couples that a direction learns from: types of states, the null word's beyond them, and outputs."""
-        chosen = neighbourhood.allowed[direction]
-        states, outputs = by_role((neighbourhood.rows[chosen], neighbourhood.couples.columns[chosen]), direction)
-        null = np.flatnonzero(neighbourhood.from_null[direction])
-        n_states = len(self.target_vocab_ if direction else self.source_vocab_)
-        return (
-            np.append(states, np.full(len(null), n_states)).astype(np.int32),
-            np.append(outputs, null).astype(np.int32),
-        )
-
     def _count(self, bitext: Bitext) -> None:
         """How often each couple is linked in the training text, by direction, for dictionaries."""
         counts = np.zeros((2, len(self.couples_.columns) + 1))
         for part, both in zip(slices(bitext, _CELLS_A_CHUNK), self.map(bitext, _link_probabilities), strict=True):
             pairs = super().prepared(pairs_of(part.source, part.target, cells=False), None)
             for d in (0, 1):
-                translation.add_counts(frozen(pairs.cells, np.int32), both[d], counts[d])
+                em.add_counts(frozen(pairs.cells, np.int32), both[d], counts[d])
         self.counts_ = counts[:, :-1].astype(np.float32)
 
     def _prune(self) -> None:
@@ -330,23 +320,21 @@ class LogLinear(LogLinearSettings, Aligner):
         likely = LEAST_LOG if "m1log" in self.families else SMALLEST_M1
         kept = (self.m1_.max(axis=0) >= likely) | (self.dice_ > 0) | (self.counts_.max(axis=0) >= KEEP)
         kept_bigrams = []
-        for d in (0, 1):
-            begin, size = blocks[d].get("pair", (0, 0))
+        for own, weights in zip(blocks, self.weights_, strict=True):
+            begin, size = own.get("pair", (0, 0))
             if size:
-                kept |= self.weights_[d][begin : begin + size] != 0
-            begin, size = blocks[d].get("bigram", (0, 0))
-            kept_bigrams.append(self.weights_[d][begin : begin + size] != 0)
+                kept |= weights[begin : begin + size] != 0
+            begin, size = own.get("bigram", (0, 0))
+            kept_bigrams.append(weights[begin : begin + size] != 0)
         self.couples_ = _subset(self.couples_, kept)
         self.counts_, self.m1_, self.dice_ = self.counts_[:, kept], self.m1_[:, kept], self.dice_[kept]
         forward, backward = (_subset(each, k) for each, k in zip(self.bigrams_, kept_bigrams, strict=True))
         self.bigrams_ = forward, backward
         new = []
-        for d in (0, 1):
-            parts = []
-            for block, (begin, size) in blocks[d].items():
-                part = self.weights_[d][begin : begin + size]
-                parts.append(part[kept] if block == "pair" else part[kept_bigrams[d]] if block == "bigram" else part)
-            new.append(np.concatenate(parts))
+        for own, weights, bigrams in zip(blocks, self.weights_, kept_bigrams, strict=True):
+            chosen = {"pair": kept, "bigram": bigrams}
+            parts = {block: weights[begin : begin + size] for block, (begin, size) in own.items()}
+            new.append(np.concatenate([part[chosen.get(block, ...)] for block, part in parts.items()]))
         self.weights_ = new[0], new[1]
 
     def cut(self, bitext: Bitext) -> tuple[list[Any], Any]:
@@ -361,13 +349,11 @@ class LogLinear(LogLinearSettings, Aligner):
     def prepared(self, chunk: Bitext, common: Any) -> EncodedPairs:
         """Both directions of a chunk with all features of its words."""
         sides, features = common
-        directions = []
-        for d in (0, 1):
-            states, outputs = by_role((chunk.source, chunk.target), d)
-            directions.append(encode(chunk, sides, d, *words_of_pairs(states, outputs), features[d]))
-        starts = directions[0].text.starts
+        texts = (chunk.source, chunk.target), (chunk.target, chunk.source)
+        forward, backward = (encode(chunk, sides, d, *words_of_pairs(*texts[d]), features[d]) for d in (0, 1))
+        starts = forward.text.starts
         places = starts[STATES], starts[OUTPUTS], starts[CELLS]
-        return EncodedPairs(*places, (directions[0], directions[1]), transposition(starts))
+        return EncodedPairs(*places, (forward, backward), transposition(starts))
 
     def _direction(self, pairs: EncodedPairs, direction: int) -> Direction:
         """One direction as kernels want it, with the learned weights."""
@@ -375,7 +361,6 @@ class LogLinear(LogLinearSettings, Aligner):
         return pairs.directions[direction].read_with(shape, self.weights_[direction])
 
     def posteriors(self, pairs: Any, direction: int) -> Posteriors:
-        """Link probabilities of sentence pairs."""
         outputs = pairs.source_starts if direction else pairs.target_starts
         links, nulls = np.zeros(int(pairs.cell_starts[-1]), np.float32), np.zeros(int(outputs[-1]), np.float32)
         own, last = self._direction(pairs, direction), len(outputs) - 1
@@ -385,7 +370,6 @@ class LogLinear(LogLinearSettings, Aligner):
         return Posteriors(np.minimum(links, np.float32(1)), nulls, total)
 
     def best(self, pairs: Any, direction: int) -> np.ndarray:
-        """The best path through all outputs, int32, -1 for the null word."""
         return self.k_best(pairs, direction, 1, normalise=False)[0][0]
 
     def k_best(self, pairs: Any, direction: int, k: int, normalise: bool = True) -> tuple[np.ndarray, np.ndarray]:
@@ -397,7 +381,6 @@ class LogLinear(LogLinearSettings, Aligner):
         return paths, scores
 
     def best_paths(self, pairs: Any, direction: int, k: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """The ``k`` best alignments of every sentence pair, and their log-probabilities."""
         outputs = pairs.source_starts if direction else pairs.target_starts
         paths, scores = self.k_best(pairs, direction, k)
         for pair in range(len(outputs) - 1):

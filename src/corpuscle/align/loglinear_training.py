@@ -1,5 +1,13 @@
-"""What the log-linear model learns from, and how: sentence pairs as its kernels want them, one direction with all
-features of all couples; and both directions learned side by side, slice by slice, pass by pass.
+"""What the log-linear model learns from, and how: which words a word may stand for; sentence pairs as its kernels want
+them, one direction with all features of all couples; and both directions learned side by side, slice by slice.
+
+The neighbourhood says which words a word may stand for while the model is learned; its oracle how well that serves:
+
+- ``full``: every word of the other side; ``cooc``: those that it shares a sentence pair with;
+- ``model1``: those with at least 1/10,000 of the probability of its best translation under IBM Model 1;
+- ``eb-model1``: the same under Model 1 with a sparse Dirichlet prior.
+
+Every word of the training text stays reachable: where nothing may generate it, the likeliest word of its sentence may.
 
 Slices depend on the text alone, and each direction is learned by one thread at a time: the same bytes on any number of
 workers. Between slices the state of both directions can be kept and taken up again.
@@ -14,17 +22,41 @@ is a state, lets nothing come from it.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 
 from corpuscle import learning
-from corpuscle.align.counts import pairs_of, rows_of, sorted_couples
-from corpuscle.align.features import COPY_LETTERS, Facts, Layout, Side, by_role, couple_features, log_bins, same_types
-from corpuscle.align.features_user import UserFeatures
-from corpuscle.align.kernels import online
-from corpuscle.align.kernels.cooccurrence import Couples, couples_of, locate
+from corpuscle.align.counts import (
+    CELLS_A_CHUNK,
+    Estimation,
+    StoredPairs,
+    TranslationTables,
+    pairs_of,
+    rows_of,
+    sorted_couples,
+    tables_from,
+)
+from corpuscle.align.distortion import Uniform
+from corpuscle.align.em_models import Expectation
+from corpuscle.align.features import (
+    COPY_LETTERS,
+    DICE_EDGES,
+    SMALLEST_M1,
+    Facts,
+    Layout,
+    Side,
+    UserFeatures,
+    by_role,
+    couple_features,
+    log_bins,
+    same_types,
+)
+from corpuscle.align.kernels import cooccurrence
+from corpuscle.align.kernels import loglinear as kernels
+from corpuscle.align.kernels.cooccurrence import Couples, Pairs, couples_of, directed, locate
 from corpuscle.align.kernels.loglinear import (
     CELLS,
     OUTPUTS,
@@ -34,19 +66,135 @@ from corpuscle.align.kernels.loglinear import (
     Neighbours,
     Shape,
     Text,
+    reader_of,
     workspace,
 )
 from corpuscle.align.kernels.loglinear_paths import Job, couple_scores, learn, link_posteriors
-from corpuscle.align.kernels.online import reader_of
 from corpuscle.align.settings import LogLinearSettings
 from corpuscle.compiled import frozen
 from corpuscle.errors import SettingError
 from corpuscle.model import Array
 from corpuscle.random import Random, shuffle
 from corpuscle.scale import Workers, chunks_of
+from corpuscle.text.alignments import Alignments
 from corpuscle.text.bitext import Bitext
 from corpuscle.text.corpus import Corpus
 from corpuscle.text.vocab import FIRST
+
+CUT = 1e-4
+"""A translation has at least this share of the probability of the best one."""
+ALPHA = 0.01
+_PASSES, _BAYES_PASSES = 5, 8
+_MOST_COUPLES = 20_000_000
+
+
+def _all_couples(pairs: Pairs, source_types: int, target_types: int) -> Couples:
+    """Every word with every word; fills the cells."""
+    sources, targets = np.unique(pairs.source), np.unique(pairs.target)
+    if len(sources) * len(targets) > _MOST_COUPLES:
+        raise SettingError(
+            f"the full neighbourhood of {len(sources):,} and {len(targets):,} words is too large; use cooc or eb-model1"
+        )
+    row_starts = np.zeros(source_types + 1, np.int64)
+    row_starts[sources + 1] = len(targets)
+    couples = Couples(frozen(np.cumsum(row_starts), np.int64), frozen(np.tile(targets, len(sources)), np.int32))
+    locate(pairs, couples)
+    return couples
+
+
+@dataclass
+class Neighbourhood:
+    """What two directions may link, and what Model 1 and the sentence pairs say about it.
+
+    - ``couples``: all that were considered, row by row of the source; ``rows``: int32, the source type of each;
+    - ``allowed``: bool (2, n_couples), by direction; ``from_null``: two bool arrays, by output type;
+    - ``tables``: Model 1 of both directions; ``dice``: uint8 (n_couples,), the bin of the coefficient, 0 for none.
+    """
+
+    couples: Couples
+    rows: np.ndarray
+    allowed: np.ndarray
+    from_null: tuple[np.ndarray, np.ndarray]
+    tables: tuple[TranslationTables, TranslationTables]
+    dice: np.ndarray
+
+    @classmethod
+    def learn(cls, bitext: Bitext, name: str, pool: Workers, cut: float = CUT) -> Neighbourhood:
+        """The neighbourhood of all words of a bitext."""
+        source, target = bitext.source, bitext.target
+        sizes = len(source.vocab), len(target.vocab)
+        pairs = pairs_of(source, target)
+        couples = _all_couples(pairs, *sizes) if name == "full" else couples_of(pairs, *sizes)
+        rows = np.repeat(np.arange(sizes[0], dtype=np.int32), np.diff(couples.row_starts))
+        stored, estimation = StoredPairs(pairs, couples, (sizes[1], sizes[0])), Estimation(ALPHA, name != "model1")
+        em = Expectation(stored, estimation, pool, Uniform())
+        for number in range(_PASSES if name == "model1" else _BAYES_PASSES):
+            em.finish(number)
+        counts = em.counts
+        assert counts is not None
+        tables = [tables_from(couples, counts.couples[d], counts.nulls[d], d, estimation) for d in (0, 1)]
+        allowed = np.ones((2, len(rows)), bool)
+        from_null = [np.bincount(side.tokens, minlength=len(side.vocab)) > 0 for side in (target, source)]
+        if name in ("model1", "eb-model1"):
+            for d, states in enumerate((rows, couples.columns)):
+                table, null = tables[d].couples[:-1], tables[d].null
+                best = np.zeros(sizes[d], np.float32)
+                np.maximum.at(best, states, table)
+                allowed[d] = table >= np.float32(cut) * best[states]
+                from_null[d] &= null >= np.float32(cut) * null.max(initial=0)
+                own, likely = directed(pairs, d), frozen(tables[d].couples, np.float32)
+                for first, last in _chunks(pairs.cell_starts, CELLS_A_CHUNK):
+                    cooccurrence.reach(own, first, last, likely, from_null[d], allowed[d])
+        dice = _dice(bitext, pairs, couples, rows)
+        return cls(couples, rows, allowed, (from_null[0], from_null[1]), (tables[0], tables[1]), dice)
+
+    @property
+    def worth_keeping(self) -> np.ndarray:
+        """The couples that some feature is about, bool (n_couples,): allowed, or met often, or likely."""
+        likely = np.maximum(self.tables[0].couples[:-1], self.tables[1].couples[:-1]) >= SMALLEST_M1
+        return self.allowed.any(axis=0) | (self.dice > 0) | likely
+
+    def couples_of(self, direction: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The couples that a direction may use, by types of states and outputs, and the outputs of the null word."""
+        chosen = self.allowed[direction]
+        couples = by_role((self.rows[chosen], self.couples.columns[chosen]), direction)
+        return *couples, np.flatnonzero(self.from_null[direction])
+
+    def size(self, direction: int) -> int:
+        """How many couples a direction may use, those of the null word included."""
+        return int(self.allowed[direction].sum() + self.from_null[direction].sum())
+
+
+def _sentences_with(corpus: Corpus) -> np.ndarray:
+    """In how many sentences each type occurs."""
+    types = len(corpus.vocab)
+    sentences = np.repeat(np.arange(len(corpus)), corpus.lengths)
+    return np.bincount(np.unique(sentences * np.int64(types) + corpus.tokens) % types, minlength=types)
+
+
+def _dice(bitext: Bitext, pairs: Pairs, couples: Couples, rows: np.ndarray) -> np.ndarray:
+    """The bins of 2 c(x, t) / (c(x) + c(t)), counted in sentence pairs."""
+    together, stamps = np.zeros(len(rows), np.int64), np.zeros(len(rows), np.int32)
+    for first, last in _chunks(pairs.cell_starts, CELLS_A_CHUNK):
+        cooccurrence.meetings(pairs, first, last, stamps, together)
+    both = _sentences_with(bitext.source)[rows] + _sentences_with(bitext.target)[couples.columns]
+    return np.digitize(2 * together / np.maximum(both, 1), DICE_EDGES).astype(np.uint8)
+
+
+def allowed_links(
+    gold: Alignments, bitext: Bitext, neighbourhood: Neighbourhood, training: Bitext, direction: int
+) -> Alignments:
+    """The gold links, sure or possible, that a neighbourhood allows: their AER is that of its oracle."""
+    source = training.source.vocab.mapping_from(bitext.source.vocab)[bitext.source.tokens]
+    target = training.target.vocab.mapping_from(bitext.target.vocab)[bitext.target.tokens]
+    left = source[bitext.source.sentence_starts[gold.pairs] + gold.links[:, 0]]
+    right = target[bitext.target.sentence_starts[gold.pairs] + gold.links[:, 1]]
+    width = np.int64(len(training.target.vocab))
+    chosen = neighbourhood.allowed[direction]
+    keys = np.sort(neighbourhood.rows[chosen] * width + neighbourhood.couples.columns[chosen])
+    kept = np.isin(left * width + right, keys) & (left >= FIRST) & (right >= FIRST)
+    return gold.filtered(kept)
+
 
 NO_GUIDE = frozen(np.zeros(0), np.float32)
 """Of a direction that learns alone."""
@@ -96,13 +244,17 @@ def words_of_pairs(states: Corpus, outputs: Corpus) -> tuple[np.ndarray, np.ndar
 
     Returns state types (``len(states.vocab)`` for the null word) and output types.
     """
-    pairs = pairs_of(states, outputs)
-    found = couples_of(pairs, len(states.vocab), len(outputs.vocab))
-    all_outputs = np.unique(outputs.tokens)
-    return (
-        np.append(rows_of(found), np.full(len(all_outputs), len(states.vocab))).astype(np.int32),
-        np.append(found.columns, all_outputs).astype(np.int32),
-    )
+    found = couples_of(pairs_of(states, outputs), len(states.vocab), len(outputs.vocab))
+    return with_null(rows_of(found), found.columns, np.unique(outputs.tokens), len(states.vocab))
+
+
+def with_null(
+    states: np.ndarray, outputs: np.ndarray, of_null: np.ndarray, n_states: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Couples (types of states and outputs), and behind them those of the null word, whose type is ``n_states``, with
+    the outputs ``of_null``; int32 both."""
+    rows = np.append(states, np.full(len(of_null), n_states))
+    return rows.astype(np.int32), np.append(outputs, of_null).astype(np.int32)
 
 
 def _copies(states: Side, outputs: Side, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
@@ -257,7 +409,7 @@ class Passes:
             if any(len(state[name]) != len(array) for name, array in first.items()):
                 raise ValueError("it does not fit the text")
             self.weights[d] = state["weights"]
-            learner = online.learner_of(state["weights"], state["paid"], state["squares"], float(owed[d]))
+            learner = kernels.learner_of(state["weights"], state["paid"], state["squares"], float(owed[d]))
             self.directions.append(Direction(*each, self.shapes[d], learner, workspace(*each, self.shapes[d])))
 
     def steps(self, sweep: int) -> int:
@@ -277,7 +429,9 @@ class Passes:
         settings, n = self.settings, self.n
         self._enter(sweep)
         if number == 0 and settings.agreement:
-            self._before = [_settled(one.learner) for one in self.directions]
+            for one in self.directions:
+                kernels.settle(one.learner)
+            self._before = [one.learner.weights.copy() for one in self.directions]
             self._guide()
         per_pass = -(-n // settings.batch)
         progress = (sweep * per_pass + np.arange(per_pass)) * settings.batch / n
@@ -289,12 +443,11 @@ class Passes:
 
     def _guide(self) -> None:
         """Let each direction know what the other one thought before the pass."""
-        both = guided(self.encoded, self.shapes, self._before, self.pool)
-        self._read([each.text for each in both])
+        self._read(guided(self.encoded, self.shapes, self._before, self.pool))
 
-    def _read(self, texts: list[Text]) -> None:
+    def _read(self, both: list[Encoded]) -> None:
         """Let both directions go on with these texts."""
-        self.directions = [one._replace(text=text) for one, text in zip(self.directions, texts, strict=True)]
+        self.directions = [one._replace(text=each.text) for one, each in zip(self.directions, both, strict=True)]
 
     def finish(self, sweep: int) -> np.ndarray:
         """End a pass: its row of the history."""
@@ -304,9 +457,9 @@ class Passes:
     def likelihood(self) -> np.ndarray:
         """The log-likelihood a token of the final weights, float64 (2,); nothing is learned any more."""
         for one in self.directions:
-            online.settle(one.learner)
+            kernels.settle(one.learner)
             one.learner.clock[0] = -1  # from now on it only reads
-        self._read([each.text for each in self.encoded])
+        self._read(self.encoded)
         total, batch = np.zeros(2), self.settings.batch
         for first, last in _slices(self.cost, batch):
             job = Job(np.arange(self.n), first, last, batch, np.zeros(0), 0.0)
@@ -332,12 +485,6 @@ class Passes:
             self._guide()
 
 
-def _settled(learner: online.Online) -> np.ndarray:
-    """A copy of the weights after all have paid what they owe."""
-    online.settle(learner)
-    return learner.weights.copy()
-
-
 def _slices(cost: np.ndarray, batch: int) -> list[tuple[int, int]]:
     """Where to cut an order of sentence pairs into calls of a kernel: between batches."""
     starts = np.arange(0, len(cost), batch)
@@ -345,8 +492,9 @@ def _slices(cost: np.ndarray, batch: int) -> list[tuple[int, int]]:
     return list(pairwise([*starts[bounds[:-1]].tolist(), len(cost)]))
 
 
-def _chunks(text: Text) -> list[tuple[int, int]]:
-    return list(pairwise(chunks_of(np.diff(text.starts[CELLS]), _CELLS_A_CALL).tolist()))
+def _chunks(cell_starts: np.ndarray, cells: int) -> list[tuple[int, int]]:
+    """Where sentence pairs are cut for calls of kernels: consecutive (first, last)."""
+    return list(pairwise(chunks_of(np.diff(cell_starts), cells).tolist()))
 
 
 def _link_probabilities(encoded: Encoded, shape: Shape, weights: np.ndarray) -> np.ndarray:
@@ -354,7 +502,7 @@ def _link_probabilities(encoded: Encoded, shape: Shape, weights: np.ndarray) -> 
     direction = encoded.read_with(shape, weights)
     cells, outputs = direction.text.starts[CELLS], direction.text.starts[OUTPUTS]
     links, nulls = np.zeros(int(cells[-1]), np.float32), np.zeros(int(outputs[-1]), np.float32)
-    for first, last in _chunks(direction.text):
+    for first, last in _chunks(cells, _CELLS_A_CALL):
         own = links[cells[first] : cells[last]]
         own_nulls = nulls[outputs[first] : outputs[last]]
         link_posteriors(direction, first, last, own, own_nulls)
@@ -364,7 +512,7 @@ def _link_probabilities(encoded: Encoded, shape: Shape, weights: np.ndarray) -> 
 def _seen_from(text: Text, links: np.ndarray) -> np.ndarray:
     """The links of the other direction in the order of the cells of this one."""
     result = np.empty_like(links)
-    for first, last in _chunks(text):
+    for first, last in _chunks(text.starts[CELLS], _CELLS_A_CALL):
         part = slice(text.starts[CELLS, first], text.starts[CELLS, last])
         result[part] = links[part][transposition(text.starts[:, first : last + 1] - text.starts[:, first : first + 1])]
     return result
@@ -382,10 +530,9 @@ def guided(encoded: list[Encoded], shapes: list[Shape], weights: list[np.ndarray
     """Both directions of a text without empty sentences, each with what the other one's weights say about it."""
     links = list(pool.scatter([0, 1]).map(lambda d: _link_probabilities(encoded[d], shapes[d], weights[d])))
     result = []
-    for d, one in enumerate(encoded):
-        other = _seen_from(one.text, links[1 - d])
-        unlinked = _unlinked(encoded[1 - d].text, links[1 - d])
-        guide = frozen(np.log(np.maximum(other, _SMALLEST)), np.float32)
+    for one, other, theirs in zip(encoded, encoded[::-1], links[::-1], strict=True):
+        seen, unlinked = _seen_from(one.text, theirs), _unlinked(other.text, theirs)
+        guide = frozen(np.log(np.maximum(seen, _SMALLEST)), np.float32)
         null_guide = frozen(np.log(np.maximum(unlinked, _SMALLEST_NULL)), np.float32)
         result.append(one._replace(text=one.text._replace(guide=guide, null_guide=null_guide)))
     return result

@@ -291,19 +291,15 @@ def draw(
 
     if line > len(pairs):
         raise SettingError(f"there is no line {line}: there are {len(pairs)}")
-    marks: dict[str, list[tuple[int, int]]] = {"sure": [], "possible": []}
+    marks: dict[str, Any] = {"sure": [], "possible": []}
     if gold is not None:
         one = links_of(gold, pairs)[line - 1 : line]
         for (i, j), sure in zip(one.links.tolist(), one.sure.tolist(), strict=True):
             marks["sure" if sure else "possible"].append((i, j))
     pair = pairs[line - 1 : line]
     found = [(i, j) for i, j in model.align(pair, symmetrise).pair(0).tolist()]
-    return Picture(
-        alignment_grid(
-            pair.source.words(0), pair.target.words(0), model.matrix(pair).matrix(0), found,
-            title=f"Sentence pair {line}", **marks,
-        )
-    )  # fmt: skip
+    words, cells = (pair.source.words(0), pair.target.words(0)), model.matrix(pair).matrix(0)
+    return Picture(alignment_grid(*words, cells, found, title=f"Sentence pair {line}", **marks))
 
 
 @verb(
@@ -400,7 +396,7 @@ def _check_links(wanted: Alignments, found: Alignments, gold: Any, links: Any, p
 
 def _oracle(gold: Any, pairs: Bitext, training: Bitext, name: str, seed: int, work: Mapping[str, Any]) -> Answer:
     """How good links could be if only those that a neighbourhood allows may be chosen."""
-    from corpuscle.align.neighbourhood import Neighbourhood, allowed_links
+    from corpuscle.align.loglinear_training import Neighbourhood, allowed_links
     from corpuscle.measure.links import alignment_error
     from corpuscle.scale import workers
 

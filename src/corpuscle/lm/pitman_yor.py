@@ -23,8 +23,8 @@ import numpy as np
 from corpuscle import learning
 from corpuscle import model as container
 from corpuscle.engine.ngrams.trie import BackoffTables, Ngrams, chunk_bounds
-from corpuscle.engine.restaurants import columns as col
 from corpuscle.engine.restaurants import contexts, gibbs, seating
+from corpuscle.engine.restaurants import pool as col
 from corpuscle.engine.restaurants.contexts import Contexts, freeze
 from corpuscle.engine.restaurants.pool import Restaurants, grown, new_pool, new_root
 from corpuscle.errors import SettingError

@@ -71,12 +71,7 @@ class Translator(TextSettings, Seeded, Model):
         """What a file of unfinished training holds."""
 
     def checkpoint(
-        self,
-        bitext: Bitext,
-        dev: Bitext | None,
-        links: Links | None,
-        path: str | PathLike[str],
-        resume: bool = False,
+        self, bitext: Bitext, dev: Bitext | None, links: Links | None, path: str | PathLike[str], resume: bool = False
     ) -> Checkpoint:
         """Where ``fit`` keeps unfinished work while it learns the model ``path``."""
         return Checkpoint(path, self._unfinished(), self.settings, self.signature(bitext, dev, links), resume=resume)

@@ -10,6 +10,7 @@ and search; Sennrich, Haddow and Birch, "Neural machine translation of rare word
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar, Self
 
@@ -111,7 +112,6 @@ class NeuralTranslator(NeuralSettings, Networks, Translator):
         return self
 
     def summary(self) -> tuple[dict[str, Any], str]:
-        """What there is to say about a new model: figures, and words."""
         figures = {"pieces": len(self.vocab_), **self.training_figures("validation_bleu")}
         bleu = number(figures["validation_bleu"])
         return figures, f"{len(self.vocab_):,} pieces, BLEU {bleu} held out, without a beam"
@@ -181,7 +181,6 @@ class NeuralTranslator(NeuralSettings, Networks, Translator):
         return [[Translation(self.subwords_.join(h.symbols), float(h.score)) for h in each] for each in found]
 
     def best(self, text: Corpus, **how: Any) -> list[str]:
-        """The best translation of each sentence; an empty sentence has an empty one. ``how``: as for ``translate``."""
         return super().best(text, scores=False, **how)
 
     def attention(self, sentence: str, target: str | None = None) -> tuple[list[str], list[str], np.ndarray]:
@@ -209,12 +208,10 @@ class NeuralTranslator(NeuralSettings, Networks, Translator):
 
 def _counts(pairs: Bitext) -> dict[str, int]:
     """How often each word stands on either side."""
-    counts: dict[str, int] = {}
+    counts: Counter[str] = Counter()
     for side in pairs.source, pairs.target:
-        numbers = np.bincount(side.tokens, minlength=len(side.vocab))
-        for word in np.flatnonzero(numbers).tolist():
-            string = side.vocab.word(word)
-            counts[string] = counts.get(string, 0) + int(numbers[word])
+        numbers = np.bincount(side.tokens, minlength=len(side.vocab)).tolist()
+        counts.update({word: number for word, number in zip(side.vocab.strings, numbers, strict=True) if number})
     return counts
 
 

@@ -10,7 +10,7 @@ language model and weights, ready to translate many sentences at a time, by seve
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from itertools import pairwise
 from typing import Any, ClassVar, Self
 
@@ -24,7 +24,7 @@ from corpuscle.errors import CorpuscleWarning, SettingError
 from corpuscle.learning import Checkpoint, partial
 from corpuscle.lm import NgramModel
 from corpuscle.model import ITEMS, Container, Inner, Kind, Record
-from corpuscle.scale import Workers, chunks_of, workers
+from corpuscle.scale import Workers, workers
 from corpuscle.settings import learned
 from corpuscle.text.alignments import Alignments
 from corpuscle.text.bitext import Bitext
@@ -33,7 +33,7 @@ from corpuscle.text.overlap import item_hashes
 from corpuscle.text.vocab import END, FIRST, Vocab
 from corpuscle.text.wording import number
 from corpuscle.translate.base import Links, Translation, Translator, each_of
-from corpuscle.translate.kernels.reordering import Derivations, Limits, Problem, Sentences, decode, estimate
+from corpuscle.translate.kernels import Limits, Problem, decode, estimate
 from corpuscle.translate.settings import PhraseSettings
 from corpuscle.transliterate import (
     HISTORY,
@@ -46,6 +46,7 @@ from corpuscle.transliterate import (
     history_from,
     spell_out,
 )
+from corpuscle.transliterate.decoding import Weighted, in_chunks
 
 _WORK = 10_000
 """Beam times words of a chunk: a call of the kernel stays below half a second."""
@@ -90,28 +91,16 @@ class Decoder:
         copies = np.array(
             [outputs.ids.get(written.get(word, word), 0) for sentence in sentences for word in sentence], np.int32
         )
-        problem = Problem(self.options, self.lm.automaton_, self._limits(n_best, distinct), self.estimates)
-        chunks = []
-        beam = self.settings.beam
-        for first, last in pairwise(chunks_of(corpus.lengths * beam, max(_WORK, beam)).tolist()):
-            starts = corpus.sentence_starts[first : last + 1]
-            inside = slice(starts[0], starts[-1])
-            chunks.append(Sentences(corpus.tokens[inside], starts - starts[0], copies[inside]))
-        chunks = chunks or [Sentences(corpus.tokens, corpus.sentence_starts, copies)]
-        return self._found(list(pool.scatter(chunks).map(decode, problem)))
-
-    def _limits(self, n_best: int, distinct: bool) -> Limits:
         settings = self.settings
         language, phrase, word, jump = self.weights[4:].tolist()
         unknown = float(UNKNOWN_FEATURE * self.weights[:4].sum())
-        return Limits(
+        limits = Limits(
             settings.beam, settings.beam_threshold, max(1, self.table.trie.depth), n_best, distinct,
             settings.distortion, language, phrase, word, jump, unknown, self.lm.initial_state, END,
             len(self.lm.vocab_),
         )  # fmt: skip
-
-    def _found(self, parts: list[Derivations]) -> Found:
-        """One record of all chunks, with features and targets spelled out."""
+        problem = Problem(self.options, self.lm.automaton_, limits, self.estimates)
+        parts = list(pool.scatter(in_chunks(corpus, copies, settings.beam, _WORK)).map(decode, problem))
         spelled = spell_out(parts, self.table, self.options, self.entries)
         phrases, words = np.diff(spelled.segment_starts), np.diff(spelled.target_starts)
         features = np.column_stack([spelled.sums, spelled.logs[:, 0], phrases, words, spelled.logs[:, 1]])
@@ -131,25 +120,21 @@ def _check(loaded: Container) -> None:
         raise ValueError("a table of words has no pieces")
 
 
-KIND = Kind(
-    "translate.phrase",
-    1,
-    {**TABLE_ARRAYS, **ITEMS, **HISTORY},
-    components={"lm": (NgramModel.KIND,)},
-    check=_check,
-)
-PARTIAL = partial("translate.phrase", {})
-"""What is kept of an unfinished training: the rounds of tuning; links and tables are made again."""
-
-
-class PhraseTranslator(PhraseSettings, Translator):
+class PhraseTranslator(PhraseSettings, Weighted, Translator):
     """Learns to translate, phrase by phrase.
 
     Learned: ``table_``, ``lm_``, ``source_vocab_``, ``weights_`` (8,), ``history_``; and from ``fit`` on, but not in
     the file, the links of all pairs, ``alignments_``, by each aligner.
     """
 
-    KIND: ClassVar[Kind] = KIND
+    KIND: ClassVar[Kind] = Kind(
+        "translate.phrase",
+        1,
+        {**TABLE_ARRAYS, **ITEMS, **HISTORY},
+        components={"lm": (NgramModel.KIND,)},
+        check=_check,
+    )
+    FEATURES: ClassVar[tuple[str, ...]] = FEATURES
     SAVED: ClassVar = {"source_vocab_": Record(Vocab, "source/"), "lm_": Inner("lm", "corpuscle.lm:NgramModel")}
     NEURAL: ClassVar[bool] = False
     MEANINGLESS: ClassVar[Mapping[str, str]] = dict.fromkeys(("beam", "shortlist", "precision"), "is about networks")
@@ -229,7 +214,7 @@ class PhraseTranslator(PhraseSettings, Translator):
             self.set_weights(self.history_[-1].weights)
 
     def _unfinished(self) -> Kind:
-        return PARTIAL
+        return partial("translate.phrase", {})  # the rounds of tuning; links and tables are made again
 
     def _decoder(self, weights: np.ndarray) -> Decoder:
         return Decoder(self.table_, self.lm_, self.source_vocab_, weights, self)
@@ -250,41 +235,24 @@ class PhraseTranslator(PhraseSettings, Translator):
         if n_best < 1:
             raise SettingError(f"n_best is at least 1, not {n_best}")
         sentences, decoder = list(text), self.decoder
-        written = self._written(decoder.unknown(sentences), transliterator)
+        unknown = decoder.unknown(sentences)
+        written = {word: word for word in unknown}
+        if transliterator is not None:
+            ranked = zip(unknown, transliterator.transliterate(unknown), strict=True)
+            written |= {word: own[0].target for word, own in ranked if own}
         outputs = decoder.outputs(written)
         with workers(self.workers, self.cluster) as pool:
             found = decoder.decode(sentences, outputs, written, pool, n_best)
         words, ends = outputs.decode(found.targets), found.target_starts.tolist()
         lines = [" ".join(words[a:b]) for a, b in pairwise(ends)]
-        ranked = [Translation(*each) for each in zip(lines, found.scores.tolist(), strict=True)]
-        return [ranked[a:b] for a, b in pairwise(found.starts.tolist())]
-
-    @staticmethod
-    def _written(words: Sequence[str], transliterator: PhraseTransliterator | None) -> Mapping[str, str]:
-        """How unknown words are written."""
-        if transliterator is None:
-            return {word: word for word in words}
-        ranked = transliterator.transliterate(words)
-        return {word: own[0].target if own else word for word, own in zip(words, ranked, strict=True)}
+        both = [Translation(*each) for each in zip(lines, found.scores.tolist(), strict=True)]
+        return [both[a:b] for a, b in pairwise(found.starts.tolist())]
 
     def summary(self) -> tuple[dict[str, Any], str]:
-        """What there is to say about a new model: figures, and words."""
         value = self.history_[-1].value if self.history_ else None
         rounds = {"rounds": len(self.history_), "tuning_bleu": value, "weights": self.named_weights}
         tuned = "" if value is None else f", BLEU {number(value)} on the pairs it was tuned on"
         return {"entries": len(self.table_), **rounds}, f"{len(self.table_):,} phrase pairs{tuned}"
-
-    @property
-    def named_weights(self) -> dict[str, float]:
-        """The weights by the names of their features."""
-        return dict(zip(FEATURES, self.weights_.tolist(), strict=True))
-
-    def set_weights(self, weights: Sequence[float] | np.ndarray) -> None:
-        """Put other weights in the place of the learned ones."""
-        given = np.array(weights, np.float64)
-        if given.shape != (len(FEATURES),) or not np.isfinite(given).all():
-            raise SettingError(f"{len(FEATURES)} weights are needed ({', '.join(FEATURES)}), not {list(weights)!r}")
-        self.weights_ = given
 
     def _arrays(self) -> dict[str, np.ndarray]:
         return {**super()._arrays(), **table_arrays(self.table_), **history_arrays(self.weights_, self.history_)}

@@ -27,12 +27,20 @@ if TYPE_CHECKING:
         write_results,
     )
     from corpuscle.transliterate.combination import COMBINED_FEATURES, CombinedTransliterator
-    from corpuscle.transliterate.decoding import UNKNOWN_FEATURE, Found, spell_out
-    from corpuscle.transliterate.greedy import LetterMap
+    from corpuscle.transliterate.decoding import (
+        HISTORY,
+        UNKNOWN_FEATURE,
+        Found,
+        Round,
+        Tuner,
+        history_arrays,
+        history_from,
+        spell_out,
+    )
+    from corpuscle.transliterate.links import LetterMap
     from corpuscle.transliterate.neural import NeuralTransliterator, Synthetic
     from corpuscle.transliterate.phrase import FEATURES, PhraseTransliterator, draw_lattice
     from corpuscle.transliterate.preparation import capitalised_like, with_case
-    from corpuscle.transliterate.tuning import HISTORY, Round, Tuner, history_arrays, history_from
     from corpuscle.transliterate.verbs import warm, warm_defaults
 
 __all__, __getattr__, __dir__ = contents(__name__, __file__)

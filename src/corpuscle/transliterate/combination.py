@@ -22,6 +22,7 @@ from corpuscle.text.pairs import Pair
 from corpuscle.text.vocab import Vocab
 from corpuscle.text.wording import percent
 from corpuscle.transliterate.base import Candidate, Transliterator
+from corpuscle.transliterate.decoding import Weighted
 from corpuscle.transliterate.neural import NeuralTransliterator
 from corpuscle.transliterate.phrase import PhraseTransliterator
 from corpuscle.transliterate.settings import CombinationSettings
@@ -41,7 +42,7 @@ def _check(loaded: Container) -> None:
             raise ValueError(f"its component {name!r} spells names in another way")
 
 
-class CombinedTransliterator(CombinationSettings, Transliterator):
+class CombinedTransliterator(CombinationSettings, Weighted, Transliterator):
     """Ranks the candidates of two models. Learned: ``phrase_``, ``neural_``, ``weights_`` float64 (5,)."""
 
     KIND: ClassVar[Kind] = Kind(
@@ -53,6 +54,7 @@ class CombinedTransliterator(CombinationSettings, Transliterator):
     )
 
     NEURAL = True
+    FEATURES: ClassVar[tuple[str, ...]] = COMBINED_FEATURES
     MEANINGLESS: ClassVar = dict.fromkeys(
         ("sum", "beam", "precision"), "a combined model ranks finished lists: sum, beam and precision are not for it"
     )
@@ -102,13 +104,7 @@ class CombinedTransliterator(CombinationSettings, Transliterator):
         }
         return self
 
-    @property
-    def named_weights(self) -> dict[str, float]:
-        """The weights by the names of their features."""
-        return dict(zip(COMBINED_FEATURES, self.weights_.tolist(), strict=True))
-
     def member(self, method: str) -> Any:
-        """The model of a method inside."""
         return self.phrase_ if method == "phrase" else self.neural_
 
     def with_models(self, phrase: PhraseTransliterator, neural: NeuralTransliterator) -> Self:
@@ -140,7 +136,6 @@ class CombinedTransliterator(CombinationSettings, Transliterator):
 
     @property
     def known_letters(self) -> Vocab:
-        """The letters of sources in the pairs that were learned from."""
         return self.phrase_.known_letters
 
     def _written(self, names: list[str], n_best: int) -> list[list[Candidate]]:

@@ -3,12 +3,16 @@
 ``joint`` cuts both sides together into small pieces and cannot cross (``kernels.joint``). The other aligners
 are those of sentences (``corpuscle.align``), run in both directions and symmetrised, then repaired by two rules: no two
 links cross, and no target letter stays without a link.
+
+``LetterMap`` reads the simplest transliterator off such links: every letter becomes what it most often stands for.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
+from typing import Any, Self
 
 import numpy as np
 
@@ -16,12 +20,17 @@ from corpuscle.align import lexical_weights
 from corpuscle.align.settings import DEFAULT_SYMMETRISATION
 from corpuscle.engine.phrase_extraction import Linked, linked
 from corpuscle.learning import Checkpoint, Learner
+from corpuscle.settings import learned
 from corpuscle.text.alignments import Alignments
 from corpuscle.text.bitext import Bitext
+from corpuscle.text.corpus import Corpus
+from corpuscle.text.pairs import Pair
 from corpuscle.text.vocab import FIRST
+from corpuscle.transliterate.base import Candidate
 from corpuscle.transliterate.kernels import joint
-from corpuscle.transliterate.kernels.pieces import attach_targets, uncross
-from corpuscle.transliterate.settings import RULES
+from corpuscle.transliterate.kernels.joint import attach_targets, uncross
+from corpuscle.transliterate.preparation import prepare
+from corpuscle.transliterate.settings import ALIGNER, RULES, SpellingSettings
 
 SHAPE_PRIOR = np.array([0.5, 0.2, 0.2, 0.05, 0.04, 0.01])
 """How much of the probability each shape of ``joint.SHAPES`` has before EM: letters seldom vanish."""
@@ -101,3 +110,41 @@ def _uncrossed(alignments: Alignments, bitext: Bitext) -> Alignments:
     names = _linked(alignments.links, alignments.starts, bitext)
     keep = uncross(names, letters.forward[where] * letters.backward[where])
     return alignments.filtered(keep)
+
+
+class LetterMap(SpellingSettings):
+    """A map from source letters to target strings, after an alignment that leaves no target letter out.
+
+    Learned: ``map_``, a dict. An unseen letter is left out.
+    """
+
+    aligner: str = ALIGNER
+
+    map_: dict[str, str] = learned()
+
+    def fit(self, pairs: Sequence[Pair]) -> Self:
+        """Count what is linked to each letter; the most frequent string wins, of equally frequent ones the first."""
+        words = prepare(pairs, self.spelling).words
+        sources = [self.spelling.symbols(word.source) for word in words]
+        targets = [self.spelling.symbols(word.targets[0]) for word in words]
+        bitext = Bitext(Corpus.from_sentences(sources), Corpus.from_sentences(targets))
+        alignments = align_letters(bitext, self.aligner)
+        counts: dict[str, Counter[str]] = {}
+        links, starts = alignments.links.tolist(), alignments.starts.tolist()
+        for source, target, (first, last) in zip(sources, targets, pairwise(starts), strict=True):
+            written = [""] * len(source)
+            for i, j in links[first:last]:
+                written[i] += target[j]
+            for letter, string in zip(source, written, strict=True):
+                counts.setdefault(letter, Counter())[string] += 1
+        self.map_ = {letter: found.most_common(1)[0][0] for letter, found in counts.items()}
+        return self
+
+    def transliterate(self, names: Iterable[str]) -> list[list[Candidate]]:
+        """The one way to write each name, with score 0."""
+        result = []
+        for name in names:
+            words = self.spelling.normal(name).split()
+            written = ["".join(self.map_.get(letter, "") for letter in self.spelling.symbols(word)) for word in words]
+            result.append([Candidate(" ".join(written), 0.0)] if words else [])
+        return result

@@ -24,6 +24,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
+from itertools import groupby, pairwise
 from os import PathLike
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -109,17 +110,10 @@ def _backwards(letters: Sequence[str]) -> np.ndarray:
     >>> _backwards(["k", "e", "\u0301", "a"]).tolist()
     [3, 1, 2, 0]
     """
-    places, first = [], 0
-    text, ends = "".join(letters), np.cumsum([len(letter) for letter in letters]).tolist()
-    done = 0
-    for cluster in clusters(text):
-        done += len(cluster)
-        last = first
-        while last < len(letters) and ends[last] <= done:
-            last += 1
-        places.append(range(first, last))
-        first = last
-    return np.array([place for part in reversed(places) for place in part], np.int64)
+    ends = np.cumsum([len(letter) for letter in letters])
+    last = np.searchsorted(ends, np.cumsum([len(cluster) for cluster in clusters("".join(letters))]), "right").tolist()
+    parts = [range(*bounds) for bounds in pairwise([0, *last])]  # the letters of each cluster
+    return np.array([place for part in reversed(parts) for place in part], np.int64)
 
 
 def _check(loaded: Container) -> None:
@@ -206,12 +200,13 @@ class NeuralTransliterator(NeuralSettings, Networks, Transliterator):
             self.chosen_["whole_names"] = not words_match(pairs)
         training, validation = self.divided(pairs, self.seed, VALIDATION) if dev is None else (pairs, dev)
         if not self.hold_out:
-            self._check_end(dev)
+            if dev is not None:
+                raise SettingError("with development pairs no names are held out: leave out --no-hold-out")
+            if self.schedule_of(self.architecture) != "linear":
+                raise SettingError("only a rate that falls in a line ends without held-out names: --schedule linear")
             training = pairs
         checkpoint = checkpoint or Checkpoint()
-        made: list[Pair] = []
-        if synthetic is not None:
-            made = self._synthesised(training, validation, synthetic, checkpoint)
+        made = [] if synthetic is None else self._synthesised(training, validation, synthetic, checkpoint)
         self._learn(training, validation, made, checkpoint)
         self._memorise(pairs)
         self._remember(pairs, validation if dev is not None else ())
@@ -222,13 +217,6 @@ class NeuralTransliterator(NeuralSettings, Networks, Transliterator):
             "signature": self._signature(pairs, dev, synthetic),
         }
         return self
-
-    def _check_end(self, dev: Sequence[Pair] | None) -> None:
-        """An error if training cannot end without names to choose weights by."""
-        if dev is not None:
-            raise SettingError("with development pairs no names are held out: leave out --no-hold-out")
-        if self.schedule_of(self.architecture) != "linear":
-            raise SettingError("only a rate that falls in a line ends without held-out names: --schedule linear")
 
     def _parts(self, pairs: Iterable[Pair]) -> list[tuple[str, str]]:
         """Every name, or every word of it, with each of its accepted targets, as often as there are such names."""
@@ -331,9 +319,7 @@ class NeuralTransliterator(NeuralSettings, Networks, Transliterator):
     ) -> list[Pair]:
         """Pairs that a model makes of names of one side, without those that are known or too long."""
         normal, to_source = self.spelling.normal, synthetic.side == "target"
-        helper = synthetic.helper
-        if helper is None:
-            helper = self._helper(training, validation, to_source, checkpoint)
+        helper = synthetic.helper or self._helper(training, validation, to_source, checkpoint)
         names = list(dict.fromkeys(normal(name) for name in synthetic.names))
         known = {(normal(source), normal(target)) for source, targets in training for target in targets}
         held = {normal(pair.source) for pair in validation}
@@ -362,7 +348,6 @@ class NeuralTransliterator(NeuralSettings, Networks, Transliterator):
         return helper
 
     def summary(self) -> tuple[dict[str, Any], str]:
-        """What there is to say about a new model: figures, and in words."""
         trained = self.training_figures("validation_accuracy")
         figures = {"synthetic_pairs": self.provenance_["synthetic_pairs"], **trained}
         models = f"{figures['models']} model" + "s" * (figures["models"] > 1)
@@ -380,7 +365,6 @@ class NeuralTransliterator(NeuralSettings, Networks, Transliterator):
 
     @property
     def known_letters(self) -> Vocab:
-        """The letters of sources in the pairs that were learned from."""
         return self.vocab_
 
     def _written(
@@ -406,14 +390,7 @@ class NeuralTransliterator(NeuralSettings, Networks, Transliterator):
         letters = self._letters(word)
         if not self.copy_unknown:
             return [(letters, True)]
-        pieces: list[tuple[list[str], bool]] = []
-        for letter in letters:
-            known = letter in self.vocab_
-            if pieces and pieces[-1][1] == known:
-                pieces[-1][0].append(letter)
-            else:
-                pieces.append(([letter], known))
-        return pieces
+        return [(list(run), known) for known, run in groupby(letters, lambda letter: letter in self.vocab_)]
 
     def _ranked(
         self, names: Sequence[tuple[str, ...]], n_best: int, beam: int, precision: str | None

@@ -24,7 +24,7 @@ import numpy as np
 from corpuscle.align import PhraseTable, build_table
 from corpuscle.align.phrases import TABLE_ARRAYS, check_table, table_arrays, table_from
 from corpuscle.compiled import frozen
-from corpuscle.engine.phrase_extraction import Linked, Occurrences, intern, linked
+from corpuscle.engine.phrase_extraction import intern, linked
 from corpuscle.errors import CorpuscleWarning, SettingError, warn
 from corpuscle.figures import phrase_lattice
 from corpuscle.learning import Checkpoint, partial
@@ -40,13 +40,21 @@ from corpuscle.text.pairs import Pair
 from corpuscle.text.vocab import FIRST, Vocab
 from corpuscle.text.wording import number
 from corpuscle.transliterate.base import Candidate, Transliterator, combined
-from corpuscle.transliterate.decoding import Decoder, Found
-from corpuscle.transliterate.kernels.pieces import blocks, phrase_blocks
+from corpuscle.transliterate.decoding import (
+    HISTORY,
+    Decoder,
+    Found,
+    Round,
+    Tuner,
+    Weighted,
+    history_arrays,
+    history_from,
+)
+from corpuscle.transliterate.kernels.joint import blocks, phrase_blocks
 from corpuscle.transliterate.kernels.windows import WEIGHTS, Windows, learn, windows
 from corpuscle.transliterate.links import align_letters
 from corpuscle.transliterate.preparation import Prepared, WordPair, merged, prepare
 from corpuscle.transliterate.settings import PhraseSettings
-from corpuscle.transliterate.tuning import HISTORY, Round, Tuner, history_arrays, history_from
 
 BETWEEN = "\u2502"
 """Stands between the source and the target letters in the name of a piece."""
@@ -64,20 +72,9 @@ class Learned(NamedTuple):
 
 def learn_table(bitext: Bitext, alignments: Alignments, weights: np.ndarray, longest: int) -> Learned:
     """The table of all phrase pairs of at most ``longest`` letters, and pieces; ``weights`` are float64 by pair."""
-    table, entries = build_table(bitext, alignments, weights, longest)
-    sides = bitext.source.sentence_starts, bitext.target.sentence_starts
-    names = linked(alignments.links, alignments.starts, *sides)
-    pieces, entry_pieces, entry_starts, letters = _pieces(bitext, names, entries)
-    starts, pieces_of = frozen(entry_starts, np.int64), frozen(entry_pieces, np.int32)
-    return Learned(dataclasses.replace(table, piece_starts=starts, pieces=pieces_of), pieces, *letters)
-
-
-def _pieces(
-    bitext: Bitext, names: Linked, entries: Occurrences
-) -> tuple[Corpus, np.ndarray, np.ndarray, tuple[np.ndarray, np.ndarray]]:
-    """All names as sequences of smallest pieces, a Corpus; the entries of the table in the same pieces (CSR); and the
-    source letters of the pieces (CSR)."""
     source, target = bitext.source, bitext.target
+    table, entries = build_table(bitext, alignments, weights, longest)
+    names = linked(alignments.links, alignments.starts, source.sentence_starts, target.sentence_starts)
     of_names, starts = blocks(names)
     of_entries, entry_starts = phrase_blocks(entries)
     pieces = np.concatenate([of_names, of_entries])
@@ -90,10 +87,14 @@ def _pieces(
         f, e = source.vocab.decode(source.tokens[a : a + n]), target.vocab.decode(target.tokens[b : b + m])
         words.append("".join(f) + BETWEEN + "".join(e))
         letters.append(source.tokens[a : a + n])
-    ids = (FIRST + inverse).astype(np.int32)
-    vocab = Vocab.from_words(words, np.bincount(inverse[: len(of_names)], minlength=len(words)))
-    sources = (starts_of(map(len, letters)), np.concatenate(letters))
-    return Corpus(ids[: len(of_names)], starts, vocab), ids[len(of_names) :], entry_starts, sources
+    ids, in_names = (FIRST + inverse).astype(np.int32), len(of_names)
+    vocab = Vocab.from_words(words, np.bincount(inverse[:in_names], minlength=len(words)))
+    cut = frozen(entry_starts, np.int64), frozen(ids[in_names:], np.int32)
+    table, corpus = (
+        dataclasses.replace(table, piece_starts=cut[0], pieces=cut[1]),
+        Corpus(ids[:in_names], starts, vocab),
+    )
+    return Learned(table, corpus, starts_of(map(len, letters)), np.concatenate(letters))
 
 
 FEATURES = ("phi(f|e)", "lex(f|e)", "phi(e|f)", "lex(e|f)", "language", "joint", "context", "phrases")
@@ -122,18 +123,14 @@ def _check(loaded: Container) -> None:
     check_table(loaded)
     if extra["joint"] and len(loaded.component("joint").arrays["vocab/counts"]) != extra.get("piece_types", -4) + 3:
         raise ValueError("the table and its component 'joint' have different symbols")
-    _check_pieces(loaded, context)
-
-
-def _check_pieces(loaded: Container, context: bool) -> None:
-    """Pieces are there for the joint model, or for that of pieces in their context, whose weights a hash finds."""
+    # Pieces are there for the joint model, or for that of pieces in their context, whose weights a hash finds.
     arrays = loaded.arrays
     size = len(arrays["context"])
     if size > WEIGHTS or size & (size - 1) or (size > 0) != context:  # a power of two, by which hashes are cut
         raise ValueError(f"{size} weights of the context")
-    if len(arrays["pieces/counts"]) != (loaded.extra["piece_types"] + 3 if context else 0):
+    if len(arrays["pieces/counts"]) != (extra["piece_types"] + 3 if context else 0):
         raise ValueError("the table and the pieces in their context are different")
-    if not context and not loaded.extra["joint"] and len(arrays["pieces"]):
+    if not context and not extra["joint"] and len(arrays["pieces"]):
         raise ValueError("there are pieces, but no model of them")
 
 
@@ -142,21 +139,6 @@ def _components(extra: Mapping[str, Any]) -> dict[str, tuple[Kind, ...]]:
     return dict.fromkeys(names, (NgramModel.KIND,))
 
 
-_KIND = Kind(
-    "transliterate.phrase",
-    1,
-    {
-        **TABLE_ARRAYS,
-        **ITEMS,
-        "pieces/starts": Array("int64", ("pieces+1",), offsets_into="piece_symbols"),
-        "pieces/symbols": Array("int32", ("piece_symbols",), low=0, high="source_types+3"),
-        "pieces/counts": Array("int64", ("pieces",), low=0),
-        "context": Array("float32", ("context_weights",), finite=True),
-        **HISTORY,
-    },
-    components=_components,
-    check=_check,
-)
 _PARTIAL = partial(
     "transliterate.phrase",
     *({"probability": Array("float64", (f"pieces{n}",), low=0, finite=True, optional=True)} for n in range(3)),
@@ -165,14 +147,29 @@ _PARTIAL = partial(
 all pairs. With other aligners, tuning comes first."""
 
 
-class PhraseTransliterator(PhraseSettings, Transliterator):
+class PhraseTransliterator(PhraseSettings, Weighted, Transliterator):
     """Learns to write names in another script, phrase by phrase.
 
     Learned: ``table_``, ``lm_``, ``joint_`` (None without), ``context_``, ``source_vocab_``, ``weights_`` (8,),
     ``history_``; and from ``fit`` on, but not in the file, the names and their links, ``bitext_`` and ``alignments_``.
     """
 
-    KIND: ClassVar[Kind] = _KIND
+    KIND: ClassVar[Kind] = Kind(
+        "transliterate.phrase",
+        1,
+        {
+            **TABLE_ARRAYS,
+            **ITEMS,
+            "pieces/starts": Array("int64", ("pieces+1",), offsets_into="piece_symbols"),
+            "pieces/symbols": Array("int32", ("piece_symbols",), low=0, high="source_types+3"),
+            "pieces/counts": Array("int64", ("pieces",), low=0),
+            "context": Array("float32", ("context_weights",), finite=True),
+            **HISTORY,
+        },
+        components=_components,
+        check=_check,
+    )
+    FEATURES: ClassVar[tuple[str, ...]] = FEATURES
     MEANINGLESS: ClassVar = {"precision": "precision is for neural models"}
     SAVED: ClassVar = {
         "source_vocab_": Record(Vocab, "source/"),
@@ -242,40 +239,37 @@ class PhraseTransliterator(PhraseSettings, Transliterator):
     def _learn(self, pairs: Sequence[Pair], checkpoint: Checkpoint) -> None:
         """Links, phrase table and both n-gram models."""
         prepared = prepare(pairs, self.spelling, self.references)
-        _tell(prepared, len(pairs))
+        if prepared.mismatched:
+            warn(f"{prepared.mismatched} of {len(pairs)} pairs are left out: their numbers of words do not match")
+        if prepared.lopsided:
+            warn(f"{prepared.lopsided} of {len(pairs)} pairs are left out: one side is more than nine times as long")
         rows = [
-            (word.source, target, weight)
-            for word in prepared.words
-            for target, weight in zip(word.targets, word.weights, strict=True)
+            (word.source, *each) for word in prepared.words for each in zip(word.targets, word.weights, strict=True)
         ]
         if not rows:
             raise error_about(pairs, f"no pair can be used: {_reasons(prepared)}")
-        bitext = Bitext(
-            Corpus.from_sentences([self.spelling.symbols(source) for source, _, _ in rows]),
-            Corpus.from_sentences([self.spelling.symbols(target) for _, target, _ in rows]),
-        )
+        sources, targets, weights = zip(*rows, strict=True)
+        bitext = Bitext(*(Corpus.from_sentences(map(self.spelling.symbols, side)) for side in (sources, targets)))
         work = {"workers": self.workers, "cluster": self.cluster}
         alignments = align_letters(bitext, self.aligner, self.passes, self.symmetrise, self.rules, checkpoint, **work)
         self.alignments_, self.bitext_ = alignments, bitext
-        names = learn_table(bitext, alignments, np.array([weight for *_, weight in rows]), self.max_phrase)
+        names = learn_table(bitext, alignments, np.array(weights), self.max_phrase)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", CorpuscleWarning)  # few letters: their counts never give discounts
             self.lm_ = self._model(bitext.target, self.order)
             self.joint_ = self._model(names.pieces, self.joint_order) if self.joint_order else None
-        self.context_ = self._learned_context(names, bitext.source) if self.context else _NO_CONTEXT
+        self.context_ = _NO_CONTEXT
+        if self.context:
+            source, pieces = bitext.source, names.pieces
+            counts = np.bincount(pieces.tokens, minlength=len(pieces.vocab))
+            self.context_ = windows(names.piece_starts, names.piece_letters, counts, len(source.vocab), self.context)
+            sides = source.tokens, source.sentence_starts, pieces.tokens, pieces.sentence_starts
+            learn(self.context_, *sides, EPOCHS, self.seed)
         self.table_ = names.table if self.joint_order or self.context else names.table.without_pieces()
         self.source_vocab_ = bitext.source.vocab
 
     def _model(self, corpus: Corpus, order: int) -> NgramModel:
         return NgramModel(order=order, min_count=1, allow_markup=True, workers=self.workers, seed=self.seed).fit(corpus)
-
-    def _learned_context(self, names: Learned, source: Corpus) -> Windows:
-        """The model of pieces among the source letters around them."""
-        pieces = names.pieces
-        counts = np.bincount(pieces.tokens, minlength=len(pieces.vocab))
-        model = windows(names.piece_starts, names.piece_letters, counts, len(source.vocab), self.context)
-        learn(model, source.tokens, source.sentence_starts, pieces.tokens, pieces.sentence_starts, EPOCHS, self.seed)
-        return model
 
     def _tune(self, pairs: Sequence[Pair], checkpoint: Checkpoint) -> None:
         prepared = prepare(pairs, self.spelling, "all")
@@ -308,7 +302,6 @@ class PhraseTransliterator(PhraseSettings, Transliterator):
 
     @property
     def known_letters(self) -> Vocab:
-        """The letters of sources in the pairs that were learned from."""
         return self.source_vocab_
 
     def _written(
@@ -324,11 +317,9 @@ class PhraseTransliterator(PhraseSettings, Transliterator):
         with workers(self.workers, self.cluster) as pool:
             found = self.decoder.decode(letters, pool, DERIVATIONS if sum else n_best, not sum, beam)
         strings, scores, starts = found.strings(self.lm_.vocab_), found.scores.tolist(), found.starts.tolist()
-        lists = []
-        for first, last in pairwise(starts):
-            ranked = [Candidate(strings[i].replace(SPACE, " "), scores[i]) for i in range(first, last)]
-            lists.append(_summed(ranked)[:n_best] if sum else ranked)
-        return lists
+        ranked = [Candidate(string.replace(SPACE, " "), score) for string, score in zip(strings, scores, strict=True)]
+        lists = [ranked[first:last] for first, last in pairwise(starts)]
+        return [_summed(each)[:n_best] for each in lists] if sum else lists
 
     def derivations(self, word: str, n_best: int = 5) -> list[tuple[Candidate, list[tuple[str, str]]]]:
         """The best ways to write one word, each with its phrases (source, target) from left to right."""
@@ -360,17 +351,13 @@ class PhraseTransliterator(PhraseSettings, Transliterator):
         }
 
     def _extra(self) -> dict[str, Any]:
+        pieces = len(self.context_.counts) if self.joint_ is None else len(self.joint_.vocab_)
         return {
             "roots": int(self.table_.trie.roots),
             "target_types": len(self.lm_.vocab_) - 3,
-            "piece_types": self._piece_types(),
+            "piece_types": max(0, pieces - FIRST),  # 0 if no model needs them
             "joint": self.joint_ is not None,
         }
-
-    def _piece_types(self) -> int:
-        """How many different pieces there are, 0 if no model needs them."""
-        pieces = len(self.context_.counts) if self.joint_ is None else len(self.joint_.vocab_)
-        return max(0, pieces - FIRST)
 
     def _restore(self, loaded: Container) -> None:
         super()._restore(loaded)
@@ -393,19 +380,6 @@ class PhraseTransliterator(PhraseSettings, Transliterator):
         tuned = "" if value is None else f", {self.metric} {number(value)} on the pairs it was tuned on"
         return figures, f"{len(self.table_):,} phrase pairs{tuned}"
 
-    @property
-    def named_weights(self) -> dict[str, float]:
-        """The weights by the names of their features."""
-        return dict(zip(FEATURES, self.weights_.tolist(), strict=True))
-
-    def set_weights(self, weights: Sequence[float]) -> None:
-        """Put other weights in the place of the learned ones."""
-        given = np.asarray(weights, np.float64)
-        if given.shape != (len(FEATURES),) or not np.isfinite(given).all():
-            raise SettingError(f"{len(FEATURES)} weights are needed ({', '.join(FEATURES)}), not {list(weights)!r}")
-        self.weights_ = given
-        self.__dict__.pop("decoder", None)
-
 
 def start_weights(joint: bool, context: bool) -> np.ndarray:
     """Before tuning: 0.2 for each feature of the table, 0.5 for each model, nothing for the number of phrases."""
@@ -425,13 +399,6 @@ def _reasons(prepared: Prepared) -> str:
         "sources of several words for targets of one": len(prepared.words),
     }
     return ", or ".join(reason for reason, count in reasons.items() if count)
-
-
-def _tell(prepared: Prepared, pairs: int) -> None:
-    if prepared.mismatched:
-        warn(f"{prepared.mismatched} of {pairs} pairs are left out: their numbers of words do not match")
-    if prepared.lopsided:
-        warn(f"{prepared.lopsided} of {pairs} pairs are left out: one side is more than nine times as long")
 
 
 def _summed(ranked: list[Candidate]) -> list[Candidate]:

@@ -10,6 +10,7 @@ Capitals: models learn from lower-cased names, and what they write gets the capi
 from __future__ import annotations
 
 import unicodedata
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -98,11 +99,10 @@ def prepare(pairs: Iterable[Pair], spelling: Spelling, references: str = "first"
         if not found:
             mismatched += 1
             continue
-        by_word: dict[tuple[int, str], dict[str, float]] = {}
+        by_word: defaultdict[tuple[int, str], defaultdict[str, float]] = defaultdict(lambda: defaultdict(float))
         for split in found:
             for position, (left, right) in enumerate(split):
-                slot = by_word.setdefault((position, left), {})
-                slot[right] = slot.get(right, 0.0) + 1.0 / len(found)
+                by_word[position, left][right] += 1.0 / len(found)
         kept = False
         for (_, left), rights in by_word.items():
             n = len(spelling.symbols(left))

@@ -314,19 +314,20 @@ def attention(
 # ---- the workbench
 
 
+def _typed() -> Any:
+    return lines("Names, one a line.")
+
+
 @view("transliterate", names="ab", k=3)
-def transliterate(
-    model: Transliterator, names: list[str] = lines("Names, one a line."), *, k: int = K
-) -> dict[str, Any]:
+def transliterate(model: Transliterator, names: list[str] = _typed(), *, k: int = K) -> dict[str, Any]:
     """The best ways to write names in the other script."""
     found = zip(names, model.transliterate(names, k), strict=True)
-    return {
-        "names": [{"source": source, "candidates": [each._asdict() for each in ranked]} for source, ranked in found]
-    }
+    written = [{"source": source, "candidates": [each._asdict() for each in ranked]} for source, ranked in found]
+    return {"names": written}
 
 
 @view("transliterate", kinds=("transliterate.phrase", "transliterate.combined"), names="ab", k=3)
-def lattice(model: Transliterator, names: list[str] = lines("Names, one a line."), *, k: int = K) -> dict[str, Any]:
+def lattice(model: Transliterator, names: list[str] = _typed(), *, k: int = K) -> dict[str, Any]:
     """A picture of the best ways to write the first word of some names, piece by piece."""
     from corpuscle.transliterate import draw_lattice
 
@@ -335,9 +336,7 @@ def lattice(model: Transliterator, names: list[str] = lines("Names, one a line."
 
 
 @view("transliterate", name="attention", kinds=("transliterate.neural", "transliterate.combined"), names="ab")
-def attention_typed(
-    model: Transliterator, names: list[str] = lines("Names, one a line."), *, k: int = K
-) -> dict[str, Any]:
+def attention_typed(model: Transliterator, names: list[str] = _typed(), *, k: int = K) -> dict[str, Any]:
     """A picture of the letters of the first of some names that a network looks at while it writes each letter."""
     from corpuscle.neural import draw_attention
 

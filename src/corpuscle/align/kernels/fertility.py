@@ -27,8 +27,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from corpuscle.align.kernels.cooccurrence import shape_of
-from corpuscle.align.kernels.couple_index import couple_of
+from corpuscle.align.kernels.cooccurrence import couple_of, shape_of
 from corpuscle.compiled import kernel, part
 from corpuscle.random import mix, uniform
 
@@ -123,17 +122,6 @@ def _scale(tally, laws, kind, taken):
 
 
 @part(bare=True)
-def _rescale(tally, laws, kind, i, scratch):
-    """The links of a type have changed: so do the scales of state i and its twins."""
-    twin = i
-    while True:
-        scratch.scales[twin] = _scale(tally, laws, kind, scratch.taken[twin])
-        twin = scratch.twins[twin]
-        if twin == i:
-            return
-
-
-@part(bare=True)
 def _weigh(pairs, cell, step, m, tally, laws, before, after, scratch):
     """The weights of all states for an output whose own link is not counted; returns their sum. ``cell`` is the one of
     the output with the first state, ``step`` leads to that with the next."""
@@ -218,7 +206,12 @@ def _change(tally, laws, kind, couple, i, change, scratch):
         tally.couples[couple] += change
     tally.states[kind] += change
     scratch.taken[i] += change
-    _rescale(tally, laws, kind, i, scratch)
+    twin = i
+    while True:  # the count of a type is in the scale of all its states
+        scratch.scales[twin] = _scale(tally, laws, kind, scratch.taken[twin])
+        twin = scratch.twins[twin]
+        if twin == i:
+            return
 
 
 @kernel(bare=True)
@@ -336,21 +329,9 @@ class _Still(NamedTuple):
 
 
 @part(bare=True)
-def _multiply(lexical, begin, odds, jumps, into, mirrored, out_of, m, weights):
-    """The weights of all states; returns their sum. ``into`` and ``out_of`` are where the jumps to and from the first
-    state stand in ``jumps`` and in ``mirrored``, so that all arrays are read forwards."""
-    for i in range(m):
-        weights[i] = lexical[begin + i] * odds[i] * jumps[into + i] * mirrored[out_of + i]
-    total = 0.0
-    for i in range(m):
-        total += weights[i]
-    return total
-
-
-@part(bare=True)
 def _draw_pair(pair, laws, mirrored, sweeps, skip, scratch, stream):
     """Draw the links of one sentence pair ``sweeps`` times, adding up the probabilities of those that count."""
-    width, m, odds = len(laws.jumps) // 2, len(pair.kinds), scratch.scales
+    width, m, odds, weights = len(laws.jumps) // 2, len(pair.kinds), scratch.scales, scratch.weights
     for turn in range(sweeps):
         _prepare(pair.linked, m, scratch)
         for i in range(m):
@@ -361,15 +342,21 @@ def _draw_pair(pair, laws, mirrored, sweeps, skip, scratch, stream):
             if old >= 0:
                 scratch.taken[old] -= 1
                 odds[old] = laws.odds[pair.kinds[old], min(scratch.taken[old], MOST - 1)]
+            # Jumps to and from the first state stand here in both arrays, so that all are read forwards.
             into, out_of = width - before, width - after
+            for i in range(m):
+                weights[i] = pair.lexical[j * m + i] * odds[i] * laws.jumps[into + i] * mirrored[out_of + i]
+            linked = 0.0
+            for i in range(m):
+                linked += weights[i]
             none = pair.nulls[0, j] * laws.jumps[width + after - before]
-            total = none + _multiply(pair.lexical, j * m, odds, laws.jumps, into, mirrored, out_of, m, scratch.weights)
+            total = none + linked
             if turn >= skip:
                 share = 1.0 / total
                 for i in range(m):
-                    pair.sums[j * m + i] += scratch.weights[i] * share
+                    pair.sums[j * m + i] += weights[i] * share
                 pair.nulls[1, j] += none * share
-            new = _drawn(scratch.weights, m, none, total, stream)
+            new = _drawn(weights, m, none, total, stream)
             pair.linked[j] = new
             if new >= 0:
                 scratch.taken[new] += 1
@@ -382,7 +369,7 @@ def draw_links(pairs, tally, laws, key, sweeps, skip, linked, links, nulls):
     """Link probabilities of sentence pairs when the tally stands still: means over ``sweeps`` draws, the first ``skip``
     of which do not count.
 
-    ``linked`` int32 (n_outputs,) are the links to start from; ``links`` and ``nulls`` as in ``translation.posteriors``.
+    ``linked`` int32 (n_outputs,) are the links to start from; ``links`` and ``nulls`` as in ``em.posteriors``.
     The draws of a pair depend on ``key`` and on its words, not on where it stands.
     """
     longest, largest = 1, 1

@@ -52,8 +52,9 @@ from corpuscle.align.kernels.loglinear import (
     is_cycle,
     lay_out,
     lengths_of,
+    step,
+    weight,
 )
-from corpuscle.align.kernels.online import step, weight
 from corpuscle.compiled import kernel, part
 from corpuscle.engine.dp.chains import Chain, Room, expectations, k_best
 

@@ -17,8 +17,7 @@ import numpy as np
 
 from corpuscle.align import DEFAULT_METHOD, DEFAULT_SYMMETRISATION, Aligner, learner
 from corpuscle.align.evaluation import Halves, measure_unseen, score_by_halves
-from corpuscle.align.lexicon import lexicon
-from corpuscle.align.linked_groups import linked_groups, read_linked, with_groups
+from corpuscle.align.lexicon import lexicon, linked_groups, read_linked, with_groups
 from corpuscle.errors import CorpuscleWarning, InputError
 from corpuscle.figures import alignment_grid
 from corpuscle.packs import page

@@ -1,9 +1,19 @@
 """Monotone phrase decoding: the best, and the n best, ways to rewrite a sequence phrase by phrase from left to right.
 
-``forward`` fills stacks of hypotheses. The best rewriting is read from them by following back pointers;
-hypotheses and the edges between them are a lattice, from which ``engine.dp.nbest`` takes the n best.
+``forward`` fills the stacks of hypotheses. A rewriting is scored by its options, by a language model of the target, by
+a joint model of both sides, whose symbols are small pieces of source and target together, and by how well those pieces
+suit their places in the source. A hypothesis covers the first q source symbols and ends in a state of each model (kept
+as one number); what can follow depends on nothing else, so hypotheses with the same q and states are recombined: the
+best one stands for all, the others are kept as edges into it. All hypotheses of a stack q cover the same symbols and
+can be compared as they are, so the best ``beam`` of them are kept, and those within ``threshold`` of the best. Stacks
+are filled from those before them, best hypotheses and options first, so that a look at the sum of both ends the loop
+early: the models only take away (as long as their weights are not negative).
 
-Koehn, "Statistical machine translation", 2010, chapter 6 (decoding), without reordering.
+The best rewriting is read from the stacks by following back pointers; hypotheses and the edges between them are a
+lattice, from which ``engine.dp.nbest`` takes the n best.
+
+Koehn, "Statistical machine translation", 2010, chapter 6 (decoding): stacks, recombination, histogram and threshold
+pruning; without reordering.
 """
 
 from __future__ import annotations
@@ -13,8 +23,246 @@ from typing import NamedTuple
 import numpy as np
 
 from corpuscle.compiled import frozen, kernel, part
-from corpuscle.engine.phrase_decoding import NO_ROOM, Options, best_end, search, stack_of
-from corpuscle.transliterate.kernels.forward import Limits, Models, buffers, forward, reread
+from corpuscle.engine.ngrams.trie import Automaton, step
+from corpuscle.engine.phrase_decoding import (
+    NO_ROOM,
+    Options,
+    Stacks,
+    begin,
+    best_end,
+    find_nodes,
+    floor,
+    new_stacks,
+    offer,
+    open_stack,
+    search,
+    settle,
+    stack_of,
+)
+from corpuscle.transliterate.kernels import windows
+
+
+class Models(NamedTuple):
+    """The language model of the target, the joint model of pieces, and the model of pieces at their places (which has
+    nothing to say if it has no pieces)."""
+
+    language: Automaton
+    joint: Automaton
+    windows: windows.Windows
+
+
+class Limits(NamedTuple):
+    """How the search goes.
+
+    - ``beam``, ``threshold``: how many hypotheses a stack keeps, and how much worse than its best;
+    - ``longest``: symbols of the longest source phrase; ``n_best``: how many rewritings;
+    - ``distinct``: different outputs only; otherwise also different ways to the same output;
+    - ``language``, ``joint``, ``context``: the weights of the three models; ``phrase``: what each phrase adds;
+      ``unknown``: the score of copying or dropping a symbol that the table does not cover;
+    - ``initial``, ``joint_initial``: the first states of the two models; ``end``: their symbol for the end.
+    """
+
+    beam: int
+    threshold: float
+    longest: int
+    n_best: int
+    distinct: bool
+    language: float
+    joint: float
+    context: float
+    phrase: float
+    unknown: float
+    initial: int
+    joint_initial: int
+    end: int
+
+
+class Work(NamedTuple):
+    """Where a sequence of at most N symbols is worked on.
+
+    - ``stacks``: candidates, hypotheses and edges;
+    - ``nodes``: int64 (N, longest), the trie node of the k + 1 symbols from p on, or -1; ``ranked``: int64, ``values``:
+      float64 (N, longest, most options of a node), its options at this place, best first;
+    - ``places``: float64 (N, pieces), what the model of places says; ``room``: where it works;
+    - ``endings``: float64 (beam,), what the end adds to each hypothesis of the last stack.
+    """
+
+    stacks: Stacks
+    nodes: np.ndarray
+    ranked: np.ndarray
+    values: np.ndarray
+    places: np.ndarray
+    room: windows.Room
+    endings: np.ndarray
+
+
+def buffers(options: Options, models: Models, limits: Limits, longest: int, edges: int) -> Work:
+    """Room for sequences of at most ``longest`` symbols, and for ``edges`` (none if one rewriting is wanted)."""
+    most = int(np.diff(options.first_option).max(initial=1))
+    pieces = len(models.windows.starts) - 1 if len(models.windows.pieces) else 0
+    return Work(
+        stacks=new_stacks(limits.beam, longest, edges),
+        nodes=np.empty((longest, limits.longest), np.int64),
+        ranked=np.empty((longest, limits.longest, most), np.int64),
+        values=np.empty((longest, limits.longest, most)),
+        places=np.empty((longest, pieces)),
+        room=windows.room(models.windows.radius, longest),
+        endings=np.empty(limits.beam),
+    )
+
+
+@part(bare=True)
+def _suits(options, models, option, p, n, places):
+    """How well the pieces of an option suit the places from p on: a sum of log probabilities."""
+    total = 0.0
+    starts = models.windows.starts
+    for i in range(options.piece_starts[option], options.piece_starts[option + 1]):
+        piece = options.pieces[i]
+        length = starts[piece + 1] - starts[piece]
+        if length > 0 and p < n:
+            total += places[p, piece]
+            p += length
+    return total
+
+
+@part(bare=True)
+def _rank(options, models, source, limits, work):
+    """Fill ``ranked`` and ``values``: the options of every stretch with all that can be said before searching."""
+    judged = len(models.windows.pieces) > 0
+    if judged:
+        windows.judge(models.windows, source, work.room, work.places)
+    for p in range(len(source)):
+        for k in range(limits.longest):
+            node = work.nodes[p, k]
+            if node < 0:
+                continue
+            begin = options.first_option[node]
+            for option in range(begin, options.first_option[node + 1]):
+                score = options.scores[option] + limits.phrase
+                if judged:
+                    score += limits.context * _suits(options, models, option, p, len(source), work.places)
+                at = option - begin  # insertion: a node has a few dozen options at most
+                while at > 0 and work.values[p, k, at - 1] < score:
+                    work.values[p, k, at], work.ranked[p, k, at] = work.values[p, k, at - 1], work.ranked[p, k, at - 1]
+                    at -= 1
+                work.values[p, k, at], work.ranked[p, k, at] = score, option
+
+
+@part(bare=True)
+def _both(state, joint):
+    """Two model states, each from -1 on, as one number; ``_first`` and ``_second`` take it apart."""
+    return ((state + 1) << 32) | (joint + 1)
+
+
+@part(bare=True)
+def _first(both):
+    return (both >> 32) - 1
+
+
+@part(bare=True)
+def _second(both):
+    return (both & 4294967295) - 1
+
+
+@part(bare=True)
+def _read(models, options, option, both, score, limits, reach):
+    """Read an option: the states after it, and its score. Stops when the score has fallen below ``reach``."""
+    state, joint = _first(both), _second(both)
+    if option < 0:  # no option of the table: -1 drops a symbol, below -1 it is copied as symbol -1 - option
+        if option < -1:
+            state, logp = step(models.language, state, np.int32(-1 - option))
+            score += limits.language * logp
+        if limits.joint != 0.0:
+            joint, logp = step(models.joint, joint, np.int32(0))
+            score += limits.joint * logp
+        return _both(state, joint), score
+    if limits.joint != 0.0:
+        for i in range(options.piece_starts[option], options.piece_starts[option + 1]):
+            joint, logp = step(models.joint, joint, options.pieces[i])
+            score += limits.joint * logp
+            if score < reach:
+                return both, score
+    for i in range(options.target_starts[option], options.target_starts[option + 1]):
+        state, logp = step(models.language, state, options.targets[i])
+        score += limits.language * logp
+        if score < reach:
+            break
+    return _both(state, joint), score
+
+
+@part(bare=True)
+def forward(options, models, source, copies, limits, work):
+    """Fill the stacks, and ``endings``. Edges are kept only if more than one rewriting is wanted; returns how many, or
+    ``NO_ROOM``."""
+    n, stacks = len(source), work.stacks
+    bounded = limits.language >= 0.0 and limits.joint >= 0.0
+    find_nodes(options, source, limits.longest, work.nodes)
+    _rank(options, models, source, limits, work)
+    begin(stacks, _both(np.int64(limits.initial), np.int64(limits.joint_initial)), 0.0)
+    n_edges = np.int64(0)
+    for q in range(1, n + 1):
+        open_stack(stacks)
+        for p in range(max(0, q - limits.longest), q):
+            k = q - p - 1
+            node, count = work.nodes[p, k], np.int64(0)
+            if node >= 0:
+                count = options.first_option[node + 1] - options.first_option[node]
+            unknown = count == 0
+            if unknown:
+                if k > 0:  # what the table does not cover is copied or dropped symbol by symbol
+                    continue
+                count = np.int64(1)
+            for h in range(stacks.first[p], stacks.first[p + 1]):
+                for o in range(count):
+                    option = np.int64(-1 - copies[p]) if unknown else work.ranked[p, k, o]
+                    score = stacks.scores[h] + (limits.unknown + limits.phrase if unknown else work.values[p, k, o])
+                    if score < floor(stacks) and bounded:
+                        break  # options are ranked: none of the others can do better
+                    reach = floor(stacks) if bounded else -np.inf
+                    state, score = _read(models, options, option, stacks.states[h], score, limits, reach)
+                    if not score >= floor(stacks):
+                        continue
+                    if not offer(stacks, limits, state, score, h, option):
+                        return NO_ROOM
+        n_edges = settle(stacks, limits, q)
+    for h in range(stacks.first[n], stacks.first[n + 1]):  # what the two n-gram models say to the end here
+        score = limits.language * step(models.language, _first(stacks.states[h]), np.int32(limits.end))[1]
+        if limits.joint != 0.0:
+            score += limits.joint * step(models.joint, _second(stacks.states[h]), np.int32(limits.end))[1]
+        work.endings[h - stacks.first[n]] = score
+    return n_edges
+
+
+@part(bare=True)
+def _write(options, models, limits, n, score, row, first, last, work, out):
+    """Write what is said about a rewriting of n symbols whose segments, first..last-1, have been written: its score and
+    the log probabilities of the whole."""
+    out.segment_starts[row + 1], out.scores[row] = last, score
+    state, total = np.int64(limits.initial), 0.0
+    joint, joint_total = np.int64(limits.joint_initial), 0.0
+    p, suits = np.int64(0), 0.0
+    for s in range(first, last):
+        option = out.segments[s, 0]
+        if option < -1:
+            state, logp = step(models.language, state, np.int32(-1 - option))
+            total += logp
+        if option < 0:
+            joint, logp = step(models.joint, joint, np.int32(0))
+            joint_total += logp
+        else:
+            for i in range(options.target_starts[option], options.target_starts[option + 1]):
+                state, logp = step(models.language, state, options.targets[i])
+                total += logp
+            for i in range(options.piece_starts[option], options.piece_starts[option + 1]):
+                joint, logp = step(models.joint, joint, options.pieces[i])
+                joint_total += logp
+            if work.places.shape[1] > 0:
+                suits += _suits(options, models, np.int64(option), p, n, work.places)
+        p += out.segments[s, 1]
+    out.logs[row, 0] = total + step(models.language, state, np.int32(limits.end))[1]
+    out.logs[row, 1] = joint_total + step(models.joint, joint, np.int32(limits.end))[1]
+    out.logs[row, 2] = suits
+
 
 _EDGES = 20_000  # room in the beginning
 _MOST_POPS = 200_000  # so many partial paths of the lattice are looked at for the n best of one sequence
@@ -24,11 +272,11 @@ class Derivations(NamedTuple):
     """The rewritings of many sequences, best first.
 
     - ``starts``: int64 (n_sequences + 1,), the rewritings of sequence i are ``starts[i]`` to ``starts[i + 1]``;
-    - ``scores``: float64, the whole score; ``logs``: float64 (n_rewritings, 3), the log probabilities of the language
-      model, of the joint model and of pieces at their places in it;
+    - ``scores``: float64, the whole score; ``logs``: float64 (n_rewritings, k), its parts, here the log probabilities
+      of the language model, of the joint model and of pieces at their places in it;
     - ``segment_starts``: int64 (n_rewritings + 1,), the phrases of a rewriting in ``segments``;
-    - ``segments``: int32 (n_segments, 2), option (or ``-1 - symbol`` for a copied symbol, -1 for a dropped one) and
-      number of source symbols.
+    - ``segments``: int32 (n_segments, k), option (or ``-1 - symbol`` for a copied symbol, -1 for a dropped one), then
+      which source symbols, here their number.
     """
 
     starts: np.ndarray
@@ -38,9 +286,9 @@ class Derivations(NamedTuple):
     segments: np.ndarray
 
 
-class Names(NamedTuple):
-    """Sequences to rewrite: ``tokens`` int32, ``starts`` int64 (n_sequences + 1,); ``copies`` int32, like ``tokens``:
-    the target symbol that stands for a source symbol the table does not cover, 0 to drop it."""
+class Sequences(NamedTuple):
+    """What to rewrite: ``tokens`` int32, ``starts`` int64 (n_sequences + 1,); ``copies`` int32, like ``tokens``: the
+    target symbol that stands for a source symbol the table does not cover, 0 to drop it."""
 
     tokens: np.ndarray
     starts: np.ndarray
@@ -53,15 +301,6 @@ class Problem(NamedTuple):
     options: Options
     models: Models
     limits: Limits
-
-
-@part(bare=True)
-def _write(options, models, limits, n, score, row, begin, end, work, out):
-    """Write what is said about a rewriting whose segments have been written."""
-    out.segment_starts[row + 1] = end
-    out.scores[row] = score
-    language, joint, places = reread(options, models, limits, n, out.segments, begin, end, work.places)
-    out.logs[row, 0], out.logs[row, 1], out.logs[row, 2] = language, joint, places
 
 
 @kernel(bare=True)
@@ -121,31 +360,36 @@ def _several(options, models, limits, names, name, work, out):
     return name
 
 
-def decode(names: Names, problem: Problem) -> Derivations:
+def prepared(given: Sequences, n_best: int, logs: int, columns: int) -> tuple[Sequences, Derivations, int]:
+    """Sequences in arrays of the types that kernels are compiled for, room for the ``n_best`` derivations of each, with
+    so many logs and columns of segments, and the length of the longest."""
+    sequences = Sequences(
+        frozen(given.tokens, np.int32), frozen(given.starts, np.int64), frozen(given.copies, np.int32)
+    )
+    rows, segments = n_best * (len(given.starts) - 1), n_best * len(given.tokens)
+    starts, segment_starts = np.zeros(len(given.starts), np.int64), np.zeros(rows + 1, np.int64)
+    room = np.empty((rows, logs)), segment_starts, np.empty((segments, columns), np.int32)
+    return sequences, Derivations(starts, np.empty(rows), *room), int(np.diff(given.starts).max(initial=0))
+
+
+def trimmed(out: Derivations) -> Derivations:
+    """Derivations without the room that was left."""
+    rows = int(out.starts[-1])
+    parts = out.logs[:rows], out.segment_starts[: rows + 1], out.segments[: int(out.segment_starts[rows])]
+    return Derivations(out.starts, out.scores[:rows], *parts)
+
+
+def decode(names: Sequences, problem: Problem) -> Derivations:
     """The best rewritings of some sequences."""
     options, models, limits = problem
-    count, longest = len(names.starts) - 1, int(np.diff(names.starts).max(initial=0))
-    rows = limits.n_best * count
-    out = Derivations(
-        np.zeros(count + 1, np.int64),
-        np.empty(rows),
-        np.empty((rows, 3)),
-        np.zeros(rows + 1, np.int64),
-        np.empty((limits.n_best * len(names.tokens), 2), np.int32),
-    )
-    tokens, copies = frozen(names.tokens, np.int32), frozen(names.copies, np.int32)
-    names = Names(tokens, frozen(names.starts, np.int64), copies)
+    names, out, longest = prepared(names, limits.n_best, 3, 2)
     if limits.n_best == 1:
         _best(options, models, limits, names, buffers(options, models, limits, longest, 0), out)
     else:
         room, name = _EDGES, 0
-        while name < count:
+        while name < len(names.starts) - 1:
             # The kernel stops where a lattice has no room, and goes on there with four times as much.
             work = buffers(options, models, limits, longest, room)
             name = _several(options, models, limits, names, name, work, out)
             room *= 4
-    n_rows = int(out.starts[-1])
-    n_segments = int(out.segment_starts[n_rows])
-    return Derivations(
-        out.starts, out.scores[:n_rows], out.logs[:n_rows], out.segment_starts[: n_rows + 1], out.segments[:n_segments]
-    )
+    return trimmed(out)

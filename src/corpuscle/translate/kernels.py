@@ -11,6 +11,10 @@ estimate of the rest (the best phrases for each stretch that is left, each score
 The estimate is a potential of the coverage: added with the new coverage and taken away with the old one, it cancels out
 along every path, and the scores of complete translations are exact.
 
+Sentences and their translations are the records of the monotone decoder: ``logs`` float64 (n, 2) has the log
+probability of the language model, and minus the distance of all jumps; ``segments`` int32 (n, 3), in target order, the
+option (or ``-1 - word`` for a copied one), the first source word, and how many.
+
 Koehn, "Statistical machine translation", 2010, chapter 6 (decoding, future cost, distortion limit); Och and Ney, "The
 alignment template approach to statistical machine translation", 2004, section 5.
 """
@@ -21,7 +25,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from corpuscle.compiled import frozen, kernel, part
+from corpuscle.compiled import kernel, part
 from corpuscle.engine.ngrams.trie import ROOT, Automaton, step
 from corpuscle.engine.phrase_decoding import (
     NO_ROOM,
@@ -38,6 +42,7 @@ from corpuscle.engine.phrase_decoding import (
     settle,
     stack_of,
 )
+from corpuscle.transliterate.kernels.monotone import Derivations, Sequences, prepared, trimmed
 
 MOST_DISTORTION = 8
 """No limit is larger: the window is part of a number of 31 bits."""
@@ -75,15 +80,6 @@ class Limits(NamedTuple):
     types: int
 
 
-class Sentences(NamedTuple):
-    """Sentences to translate: ``tokens`` int32, ``starts`` int64 (n + 1,); ``copies`` int32, like ``tokens``: the word
-    of the target that stands for a source word the table does not cover."""
-
-    tokens: np.ndarray
-    starts: np.ndarray
-    copies: np.ndarray
-
-
 class Problem(NamedTuple):
     """What is the same for all sentences; ``estimates``: float64 (options,), see ``estimate``."""
 
@@ -110,22 +106,6 @@ class Work(NamedTuple):
     endings: np.ndarray
 
 
-class Derivations(NamedTuple):
-    """The translations of many sentences, best first.
-
-    - ``starts``: int64 (n_sentences + 1,); ``scores``: float64; ``logs``: float64 (n_translations, 2), the log
-      probability of the language model, and minus the distance of all jumps;
-    - ``segment_starts``: int64 (n_translations + 1,), the phrases of a translation in ``segments``, in target order;
-    - ``segments``: int32 (n_segments, 3), option (or ``-1 - word`` for a copied one), first source word, how many.
-    """
-
-    starts: np.ndarray
-    scores: np.ndarray
-    logs: np.ndarray
-    segment_starts: np.ndarray
-    segments: np.ndarray
-
-
 @part(bare=True)
 def _packed(state, g, window, e, limit):
     """A state of the language model and a coverage as one number; bit b of ``window``: word g + 1 + b is covered."""
@@ -138,12 +118,6 @@ def _coverage(packed, limit):
     """g, window and e of a number."""
     g = (packed & 4294967295) >> 13
     return g, (packed >> 5) & 255, (packed & 31) + g - limit
-
-
-@part(bare=True)
-def _covered(g, window, p):
-    """Whether a word from g on is covered."""
-    return g < p <= g + MOST_DISTORTION and (window >> (p - g - 1)) & 1 == 1
 
 
 @part(bare=True)
@@ -299,8 +273,8 @@ def _forward(problem, source, copies, work):
                     if p > g and p + k + 1 - g > limits.distortion:
                         break
                     free = abs(p - e) <= limits.distortion
-                    for x in range(p, p + k + 1):
-                        free = free and not _covered(g, window, x)
+                    for x in range(max(p, g + 1), min(p + k, g + MOST_DISTORTION) + 1):
+                        free = free and (window >> (x - g - 1)) & 1 == 0
                     if free and not _extend(problem, work, copies, n, h, p, k):
                         return NO_ROOM
         n_edges = settle(stacks, limits, q)
@@ -395,25 +369,11 @@ def _buffers(problem: Problem, longest: int, edges: int) -> Work:
     )
 
 
-def decode(sentences: Sentences, problem: Problem) -> Derivations:
+def decode(sentences: Sequences, problem: Problem) -> Derivations:
     """The best translations of some sentences; an empty one has none."""
-    count, longest = len(sentences.starts) - 1, int(np.diff(sentences.starts).max(initial=0))
-    n_best = problem.limits.n_best
-    out = Derivations(
-        np.zeros(count + 1, np.int64),
-        np.empty(n_best * count),
-        np.empty((n_best * count, 2)),
-        np.zeros(n_best * count + 1, np.int64),
-        np.empty((n_best * len(sentences.tokens), 3), np.int32),
-    )
-    tokens, copies = frozen(sentences.tokens, np.int32), frozen(sentences.copies, np.int32)
-    sentences = Sentences(tokens, frozen(sentences.starts, np.int64), copies)
-    room, sentence = _EDGES if n_best > 1 else 0, 0
-    while sentence < count:
+    sentences, out, longest = prepared(sentences, problem.limits.n_best, 2, 3)
+    room, sentence = _EDGES if problem.limits.n_best > 1 else 0, 0
+    while sentence < len(sentences.starts) - 1:
         sentence = _decode(problem, sentences, sentence, _buffers(problem, longest, room), out)
         room *= 4
-    rows = int(out.starts[-1])
-    segments = int(out.segment_starts[rows])
-    return Derivations(
-        out.starts, out.scores[:rows], out.logs[:rows], out.segment_starts[: rows + 1], out.segments[:segments]
-    )
+    return trimmed(out)

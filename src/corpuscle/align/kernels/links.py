@@ -1,14 +1,20 @@
-"""Hierarchical rules from links: phrase pairs in which smaller phrase pairs have become gaps.
+"""What is made of links: one alignment from those of the two directions, and hierarchical rules.
 
-A phrase pair is *tight* if its outermost symbols are linked; a source stretch has at most one tight target stretch.
-From a tight phrase pair of at most ``longest`` symbols come all rules with zero, one or two gaps, each gap a smaller
-tight phrase pair, if the source side has at most ``SYMBOLS`` symbols (a gap is one), no two gaps are neighbours there
-and a link is left between symbols that are not gaps. A phrase pair counts once, shared out evenly among its rules.
+``symmetrise`` has the links (source, target) of both directions in CSR form. ``grow`` starts from the links that both
+have and adds neighbours of what it has from the links that either has, if their row or their column is still free;
+``final`` then adds links of the first, then of the second input whose row or column (``final-and``: row and column) is
+free. The order of all this is part of the definition.
 
-A rule is a row of ``SYMBOLS`` source and ``LONGEST`` target symbols: words, ``GAP_1`` and ``GAP_2`` (in the order of
-the source; on the target side they say which gap it is), ``PAD`` behind the last one.
+Rules are phrase pairs in which smaller phrase pairs have become gaps. A phrase pair is *tight* if its outermost symbols
+are linked; a source stretch has at most one tight target stretch. From a tight phrase pair of at most ``longest``
+symbols come all rules with zero, one or two gaps, each gap a smaller tight phrase pair, if the source side has at most
+``SYMBOLS`` symbols (a gap is one), no two gaps are neighbours there and a link is left between symbols that are not
+gaps. A phrase pair counts once, shared out evenly among its rules. A rule is a row of ``SYMBOLS`` source and
+``LONGEST`` target symbols: words, ``GAP_1`` and ``GAP_2`` (in the order of the source; on the target side they say
+which gap it is), ``PAD`` behind the last one.
 
-Chiang, "Hierarchical phrase-based translation", 2007, section 3.2.
+Och and Ney, "A systematic comparison of various statistical alignment models", 2003; Koehn, Och and Marcu,
+"Statistical phrase-based translation", 2003; Chiang, "Hierarchical phrase-based translation", 2007, section 3.2.
 """
 
 from __future__ import annotations
@@ -111,9 +117,14 @@ def _side(symbols, span, gaps, row, places):
 
 
 @part(bare=True)
-def _emit(linked, texts, pair, span, gaps, places, row):
-    """Write the rule of a phrase pair ``span`` (first and last source, first and last target symbol) with ``gaps``,
-    int64 (2, 4), likewise, or -1."""
+def _emit(linked, texts, pair, span, gaps, places, out, at, fill):
+    """If the rule of a phrase pair ``span`` (first and last source, first and last target symbol) with ``gaps``, int64
+    (2, 4), likewise, or -1, is one, count it and, if ``fill``, write it to row ``at``; returns the next row."""
+    if not _fits(linked, pair, span[0], span[1], gaps):
+        return at
+    if not fill:
+        return at + 1
+    row = out[at]
     s, t = linked.source_starts[pair], linked.target_starts[pair]
     _side(texts.source[s:], span[:2], gaps[:, :2], row[:SYMBOLS], places[0])
     _side(texts.target[t:], span[2:], gaps[:, 2:], row[SYMBOLS : SYMBOLS + LONGEST], places[1])
@@ -126,6 +137,7 @@ def _emit(linked, texts, pair, span, gaps, places, row):
                 row[-2] |= np.int32(1) << np.int32(bit)
             else:
                 row[-1] |= np.int32(1) << np.int32(bit - 32)
+    return at + 1
 
 
 @part(bare=True)
@@ -133,28 +145,19 @@ def _phrase(linked, texts, pair, span, tight, gaps, places, out, at, fill):
     """Count the rules of one phrase pair and, if ``fill``, write them from row ``at`` on; returns the next row."""
     i1, i2, longest = span[0], span[1], tight.shape[1]
     gaps[:] = -1
-    if _fits(linked, pair, i1, i2, gaps):
-        if fill:
-            _emit(linked, texts, pair, span, gaps, places, out[at])
-        at += 1
+    at = _emit(linked, texts, pair, span, gaps, places, out, at, fill)
     for a in range(i1, i2 + 1):
         for b in range(a, min(i2 + 1, a + longest)):
             if tight[a, b - a, 0] < 0 or (a == i1 and b == i2):
                 continue
             gaps[0, 0], gaps[0, 1], gaps[0, 2], gaps[0, 3] = a, b, tight[a, b - a, 0], tight[a, b - a, 1]
             gaps[1, :] = -1
-            if _fits(linked, pair, i1, i2, gaps):
-                if fill:
-                    _emit(linked, texts, pair, span, gaps, places, out[at])
-                at += 1
+            at = _emit(linked, texts, pair, span, gaps, places, out, at, fill)
             for c in range(b + 2, i2 + 1):
                 for d in range(c, i2 + 1):
                     if tight[c, d - c, 0] >= 0:
                         gaps[1, 0], gaps[1, 1], gaps[1, 2], gaps[1, 3] = c, d, tight[c, d - c, 0], tight[c, d - c, 1]
-                        if _fits(linked, pair, i1, i2, gaps):
-                            if fill:
-                                _emit(linked, texts, pair, span, gaps, places, out[at])
-                            at += 1
+                        at = _emit(linked, texts, pair, span, gaps, places, out, at, fill)
     return at
 
 
@@ -178,12 +181,6 @@ def _extract(linked, texts, weights, longest, first, last, fill, out, shares):
                 if fill:
                     shares[before:at] = weights[pair] / max(1, at - before)
     return at
-
-
-def _distinct(rows: np.ndarray, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Every row once, with the sum of its counts."""
-    ids, firsts = number_rows(rows)
-    return rows[firsts], np.bincount(ids, counts, len(firsts))
 
 
 def number_rows(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -215,9 +212,11 @@ def extract_rules(linked: Linked, texts: Texts, weights: np.ndarray, longest: in
 def _merged(
     rows: np.ndarray, counts: np.ndarray, waiting: list[tuple[np.ndarray, np.ndarray]]
 ) -> tuple[np.ndarray, np.ndarray]:
-    parts = [(rows, counts), *waiting]
+    """Every row once, with the sum of its counts; those that were ``waiting`` wait no more."""
+    rows, counts = (np.concatenate(column) for column in zip((rows, counts), *waiting, strict=True))
     waiting.clear()
-    return _distinct(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+    ids, firsts = number_rows(rows)
+    return rows[firsts], np.bincount(ids, counts, len(firsts))
 
 
 @part(bare=True)
@@ -267,3 +266,78 @@ def patterns(tokens: np.ndarray, starts: np.ndarray, longest: int = LONGEST) -> 
             parts = [rows[number_rows(rows)[1]]]
     rows = np.concatenate(parts)
     return rows[number_rows(rows)[1]]
+
+
+OR, AND, ALL = 1, 2, 3
+"""The last step: add links whose row or column is free, or only those where both are, or all of them."""
+
+
+class Links(NamedTuple):
+    """Links of sentence pairs: ``links`` int32 (n_links, 2), source and target, ``starts`` int64 (n_pairs + 1,)."""
+
+    links: np.ndarray
+    starts: np.ndarray
+
+
+@part
+def _grow(given, current, rows, columns, m, n, steps):
+    """Add neighbours until nothing changes; ``given`` has 1 for links of the first input, 2 for the second, 3 both."""
+    changed = True
+    while changed:
+        changed = False
+        for i in range(m):
+            for j in range(n):
+                if not current[i, j]:
+                    continue
+                for k in range(len(steps)):
+                    a, b = i + steps[k, 0], j + steps[k, 1]
+                    inside = 0 <= a < m and 0 <= b < n
+                    if inside and given[a, b] and not current[a, b] and (rows[a] == 0 or columns[b] == 0):
+                        current[a, b] = True
+                        rows[a] += 1
+                        columns[b] += 1
+                        changed = True
+
+
+@kernel
+def symmetrise(one, other, lengths, first, last, steps, final, result, result_starts):
+    """Join the ``Links`` of sentence pairs first..last-1 of both directions; returns how many there are.
+
+    ``lengths`` int64 (n_pairs, 2): source and target length. ``steps`` int64 (k, 2): the neighbours of ``grow``, none
+    for no growing; ``final``: 0, ``OR``, ``AND`` or ``ALL``. ``result`` int32 (at least as many as both inputs have, 2)
+    gets the links row by row, ``result_starts[p + 1 - first]`` how many there are up to pair p.
+    """
+    count = 0
+    for pair in range(first, last):
+        m, n = lengths[pair, 0], lengths[pair, 1]
+        given = np.zeros((m, n), np.uint8)
+        current = np.zeros((m, n), np.bool_)
+        rows, columns = np.zeros(m, np.int64), np.zeros(n, np.int64)
+        for k in range(one.starts[pair], one.starts[pair + 1]):
+            given[one.links[k, 0], one.links[k, 1]] |= 1
+        for k in range(other.starts[pair], other.starts[pair + 1]):
+            given[other.links[k, 0], other.links[k, 1]] |= 2
+        for i in range(m):
+            for j in range(n):
+                if given[i, j] == 3:
+                    current[i, j] = True
+                    rows[i] += 1
+                    columns[j] += 1
+        _grow(given, current, rows, columns, m, n, steps)
+        if final:
+            for side in range(1, 3):
+                for i in range(m):
+                    for j in range(n):
+                        free = rows[i] == 0 and columns[j] == 0 if final == AND else rows[i] == 0 or columns[j] == 0
+                        if given[i, j] & side and not current[i, j] and (final == ALL or free):
+                            current[i, j] = True
+                            rows[i] += 1
+                            columns[j] += 1
+        for i in range(m):
+            for j in range(n):
+                if current[i, j]:
+                    result[count, 0] = i
+                    result[count, 1] = j
+                    count += 1
+        result_starts[pair + 1 - first] = count
+    return count

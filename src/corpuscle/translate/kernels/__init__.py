@@ -1,1 +1,0 @@
-"""Compiled code of translation: ``reordering``, the phrase decoder whose phrases may change places."""
