@@ -14,8 +14,7 @@ from corpuscle.engine.dp import charts
 from corpuscle.errors import Interrupted
 from corpuscle.learning import Checkpoint
 from corpuscle.parse import BranchingParser, PairParser, pairs
-from corpuscle.parse.kernels.pairs import FEATURES, YES, Instances, distance, pair_features, places_of
-from corpuscle.parse.kernels.segments import best_segments
+from corpuscle.parse.kernels.pairs import FEATURES, YES, Instances, best_segments, distance, pair_features, places_of
 from corpuscle.parse.pairs import sampling_of
 from corpuscle.random import Random
 from corpuscle.samples import generate

@@ -13,8 +13,7 @@ import numpy as np
 
 from corpuscle.engine.dp.cky import cell_numbers
 from corpuscle.errors import SettingError
-from corpuscle.grammar.kernels.trees import TreeData, inside_trees
-from corpuscle.grammar.kernels.vectors import Latent, pairs_for
+from corpuscle.grammar.kernels.vectors import Latent, TreeData, inside_trees, pairs_for
 from corpuscle.grammar.parsing import (
     Directions,
     Serving,
@@ -26,9 +25,19 @@ from corpuscle.grammar.parsing import (
     sample_of_pcfg,
     word_vectors,
 )
-from corpuscle.grammar.preparation import Symbols, prepare, restore, trees_from
 from corpuscle.grammar.settings import PcfgSettings, TreebankSettings
-from corpuscle.grammar.tables import TABLES, Counted, Tables, check_tables, count_trees, number_nodes
+from corpuscle.grammar.tables import (
+    TABLES,
+    Counted,
+    Symbols,
+    Tables,
+    check_tables,
+    count_trees,
+    number_nodes,
+    prepare,
+    restore,
+    trees_from,
+)
 from corpuscle.model import TRAINING_ITEMS, Container, Kind, Model
 from corpuscle.random import purpose_id, stream
 from corpuscle.scale import chunks_of

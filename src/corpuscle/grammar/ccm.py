@@ -36,10 +36,8 @@ from corpuscle.grammar.kernels.spans import (
     random_bracketing,
     random_splits,
 )
-from corpuscle.grammar.sentences import Sentences
+from corpuscle.grammar.sentences import Sentences, TagMap, WordSymbols
 from corpuscle.grammar.settings import CcmSettings
-from corpuscle.grammar.symbols import WordSymbols
-from corpuscle.grammar.tagsets import TagMap
 from corpuscle.hashing import find
 from corpuscle.learning import Checkpoint, partial
 from corpuscle.model import Array, Arrays, Container, Kind

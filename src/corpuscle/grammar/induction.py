@@ -22,9 +22,16 @@ import numpy as np
 from corpuscle.errors import SettingError
 from corpuscle.grammar.base import Constituent, Parsed
 from corpuscle.grammar.kernels.spans import random_bracketing
-from corpuscle.grammar.sentences import Sentences, gold_spans, heuristic_tops, oracle_tops
-from corpuscle.grammar.symbols import SYMBOL_ARRAYS, WordSymbols
-from corpuscle.grammar.tagsets import UNIVERSAL, TagMap
+from corpuscle.grammar.sentences import (
+    SYMBOL_ARRAYS,
+    UNIVERSAL,
+    Sentences,
+    TagMap,
+    WordSymbols,
+    gold_spans,
+    heuristic_tops,
+    oracle_tops,
+)
 from corpuscle.model import TRAINING_ITEMS, Container, Model, Record
 from corpuscle.random import purpose_id, stream
 from corpuscle.settings import learned

@@ -18,8 +18,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from corpuscle.grammar.base import TreebankGrammar
-from corpuscle.grammar.kernels.trees import States, TreeData, expect
-from corpuscle.grammar.kernels.vectors import Latent, pairs_for
+from corpuscle.grammar.kernels.vectors import Latent, States, TreeData, expect, pairs_for
 from corpuscle.grammar.parsing import Directions, Serving
 from corpuscle.grammar.settings import EmSettings
 from corpuscle.grammar.tables import TABLES, Counted, Tables, check_tables

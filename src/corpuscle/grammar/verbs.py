@@ -6,20 +6,27 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from os import PathLike
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from corpuscle.catalogue import find
 from corpuscle.errors import InputError, SettingError
-from corpuscle.parse.verbs import TAGGER, comparing
-from corpuscle.settings import Setting
+from corpuscle.grammar.inputs import (
+    TAGS,
+    Words,
+    bracketed_trees,
+    read_text,
+    read_with,
+    tagged_words,
+    words_of_bank,
+    words_of_trees,
+)
+from corpuscle.parse.verbs import comparing
 from corpuscle.text.wording import number, percent
 from corpuscle.verbs import (
     ITEMS,
     MOST,
     SEED,
     Answer,
-    File,
-    Input,
     Keep,
     Learned,
     Lines,
@@ -41,9 +48,8 @@ from corpuscle.verbs import (
 if TYPE_CHECKING:
     from corpuscle.figures import NodeShown
     from corpuscle.grammar import BracketInducer, CommonGrammar, HeadTable, Parsed, TreebankGrammar, TreeMetric
-    from corpuscle.grammar.tagsets import TagMap
+    from corpuscle.grammar.sentences import TagMap
     from corpuscle.text import Corpus, Treebank, Trees
-    from corpuscle.text.origin import Origin
     from corpuscle.words import WordClasses
 
 _classes = partial(a_model, "classes", "words.exchange", "words.brown", metavar="MODEL", option=True)
@@ -51,39 +57,6 @@ _TREEBANK = ("grammar.pcfg", "grammar.em", "grammar.spectral")
 
 
 # ---- what grammars work on
-
-
-def _read_by(function: str, help: str = "", **facts: Any) -> Any:
-    """What a function of this module reads."""
-    if "option" in facts:
-        facts.setdefault("default", None)
-    return Input(f"corpuscle.grammar.verbs:{function}", help, **facts)
-
-
-def _trees(help: str = "", **facts: Any) -> Any:
-    return _read_by("read_trees", help, **facts)
-
-
-def read_trees(value: Any, model: Any, declared: Input) -> Trees:
-    """Bracketed trees; of a CoNLL-U file, its tags as trees that branch to the right."""
-    from dataclasses import replace
-
-    from corpuscle.grammar import sequence_trees
-    from corpuscle.text import read_brackets, read_conllu
-    from corpuscle.text.conllu import is_treebank
-    from corpuscle.text.inputs import trees as read_given
-
-    paths = value if isinstance(value, tuple) and value and isinstance(value[0], File) else (value,)
-    if not isinstance(paths[0], str | PathLike):
-        trees = read_given(value, model, declared)
-    elif is_treebank(paths[0]) and len(paths) == 1:
-        bank = read_conllu(paths[0])
-        trees = sequence_trees(replace(bank, corpus=_escaped(bank.corpus, bank.origin)))
-    else:
-        trees = read_brackets(*paths)
-    if len(trees) == 0:
-        raise InputError(paths[0] if isinstance(paths[0], str) else None, None, "there are no trees in this file")
-    return trees
 
 
 def _found(value: Any, wanted: int) -> Trees:
@@ -97,115 +70,15 @@ def _found(value: Any, wanted: int) -> Trees:
     return found if len(found) >= wanted else read_brackets(value, lines=True)
 
 
-def _is_brackets(path: str | PathLike[str]) -> bool:
-    """Whether a file holds trees: what it begins with is an opening bracket and it has as many closing ones."""
-    import os
-
-    from corpuscle.text.files import decode, open_bytes
-
-    if os.path.isdir(path):
-        return True
-    text = decode(open_bytes(path), path)
-    return text.lstrip()[:1] == "(" and text.count("(") == text.count(")") and text.rstrip()[-1:] == ")"
-
-
-def _escaped(sentences: Iterable[Iterable[str]], origin: Origin | None = None) -> Corpus:
-    """Words as they stand in trees, where brackets are others."""
-    from dataclasses import replace
-
-    from corpuscle.text import Corpus
-
-    rows = ([word.replace("(", "-LRB-").replace(")", "-RRB-") for word in each] for each in sentences)
-    return replace(Corpus.from_sentences(list(rows)), origin=origin)
-
-
-class Words(NamedTuple):
-    """Sentences as grammars take them, and the tags of their words, where these are wanted."""
-
-    corpus: Corpus
-    tags: list[list[str]] | None = None
-
-
-_TAGS: Any = Setting(
-    "predict",
-    "gold: the tags in the input are right (trees, CoNLL-U, or word/TAG); predict: only its words are read.",
-    choices=("predict", "gold"),
-    name="tags",
-)
-
-
-def _words(default: Any = "-") -> Any:
-    """Sentences, with tags if they are asked for or needed."""
-    return _read_by("read_words", default=default, options={"tags": _TAGS, "tagger": TAGGER})
-
-
-def read_words(value: Any, model: Any, declared: Input, *, tags: str = "predict", tagger: Any = None) -> Words:
-    """The sentences of a text, of trees or of a CoNLL-U file, and the tags of their words, if they are wanted."""
-    from corpuscle.text import Treebank
-
-    found = _words_of(value, model.needs_tags or tags == "gold")
-    if tagger is None:
-        return found
-    return found._replace(tags=_words_of_bank(tagger.annotate(Treebank.from_sentences(found.corpus)), True).tags)
-
-
-def _words_of(value: Any, wanted: bool) -> Words:
-    from corpuscle.text import Treebank, Trees, read_brackets, read_conllu
-    from corpuscle.text.conllu import is_treebank
-    from corpuscle.text.reading import corpus
-
-    if isinstance(value, str | PathLike) and value != "-":
-        if is_treebank(value):
-            value = read_conllu(value)
-        elif _is_brackets(value):
-            value = read_brackets(value)
-    if isinstance(value, Treebank):
-        return _words_of_bank(value, wanted)
-    return _words_of_trees(value, wanted) if isinstance(value, Trees) else _words_of_text(corpus(value, None), wanted)
-
-
-def _words_of_bank(bank: Treebank, wanted: bool) -> Words:
-    words = _escaped(bank.corpus, bank.origin)
-    layer = bank.xpos if bank.xpos.ids.any() else bank.tags
-    return Words(words, _by_sentence(layer.strings(), words) if wanted else None)
-
-
-def _words_of_trees(trees: Trees, wanted: bool) -> Words:
-    plain = trees.without_traces().without_functions()
-    return Words(plain.words, _by_sentence(plain.word_tags, plain.words) if wanted else None)
-
-
-def _words_of_text(text: Corpus, wanted: bool) -> Words:
-    lines, tags = list(text), None
-    if wanted:
-        tags = [_tags_of(text, number, line) for number, line in enumerate(lines)]
-        lines = [[word.rpartition("/")[0] for word in line] for line in lines]
-    return Words(_escaped(lines, text.origin), tags)
-
-
-def _tags_of(text: Corpus, number: int, line: list[str]) -> list[str]:
-    """The tags of a line of word/TAG."""
-    wrong = next((word for word in line if not all(word.rpartition("/")[::2])), None)
-    if wrong is not None:
-        raise text.error(f"expected word/TAG, not {wrong[:40]!r}", number)
-    return [word.rpartition("/")[2] for word in line]
-
-
-def _by_sentence(values: list[str], words: Corpus) -> list[list[str]]:
-    from itertools import pairwise
-
-    return [values[first:last] for first, last in pairwise(words.sentence_starts.tolist())]
-
-
 # ---- learning from trees
 
 
 @trains("grammar", "grammar train trees.mrg -o trees.grammar", methods=("spectral", "em", "pcfg"))
 def train(
     model: TreebankGrammar,
-    trees: Trees = _trees(many=True),
+    trees: Trees = bracketed_trees(many=True),
     *,
-    dev: Trees | None = _trees("Choose the weight of the PCFG by these trees.", metavar="TREES", option=True),
+    dev: Trees | None = bracketed_trees("Choose the weight of the PCFG by these trees.", metavar="TREES", option=True),
     keep: Keep,
 ) -> Learned:
     """Learn a grammar from bracketed trees: files, or folders of them; or, from a CoNLL-U file, a tagger."""
@@ -224,54 +97,12 @@ def train(
 # ---- learning without trees
 
 
-def read_tagged(value: Any, model: Any, declared: Input) -> tuple[Treebank, Trees | None]:
-    """Words with tags: of CoNLL-U, of trees (which come along), or of lines of word/TAG or word_TAG; of lines of plain
-    words there are no tags."""
-    from corpuscle.grammar import bank_of_trees
-    from corpuscle.text import Treebank, Trees, read_brackets, read_conllu
-    from corpuscle.text.conllu import is_treebank
-    from corpuscle.text.reading import corpus as read_corpus
-
-    if isinstance(value, Trees):
-        return bank_of_trees(value), value
-    if isinstance(value, Treebank):
-        return value, None
-    if isinstance(value, str | PathLike) and is_treebank(value):
-        return read_conllu(value), None
-    corpus = read_corpus(value, None)
-    corpus = corpus.select(corpus.lengths > 0)
-    lines = list(corpus)
-    if not lines:
-        raise corpus.error("an empty text: there are no words to learn from")
-    if lines[0][0].startswith("(") and isinstance(value, str | PathLike):
-        trees = read_brackets(value, keep_traces=False, keep_functions=False)
-        return bank_of_trees(trees), trees
-    mark = next((each for each in "/_" if all(all(word.rpartition(each)[::2]) for word in lines[0])), None)
-    if mark is None:
-        return Treebank.from_sentences(corpus), None
-    for row, line in enumerate(lines):
-        wrong = next((word for word in line if not all(word.rpartition(mark)[::2])), None)
-        if wrong is not None:
-            raise corpus.error(f"expected word{mark}TAG, as on the lines before, not {wrong[:40]!r}", row)
-    words, tags = ([[word.rpartition(mark)[at] for word in line] for line in lines] for at in (0, 2))
-    return Treebank.from_sentences(words, xpos=tags, origin=corpus.origin), None
-
-
-def read_vectors(value: Any, model: Any, declared: Input) -> Any:
-    """Word vectors for an inducer that takes them: a model, or word2vec text."""
-    from corpuscle.parse.verbs import read_vectors
-
-    if not model.TAKES_VECTORS:
-        raise SettingError("--vectors means nothing with --method ccm")
-    return read_vectors(value, model, declared)
-
-
 @trains("grammar", "grammar induce text.conllu -o brackets.grammar", methods=("treemetric", "ccm"))
 def induce(
     model: BracketInducer,
-    text: tuple[Treebank, Trees | None] = _read_by("read_tagged"),
+    text: tuple[Treebank, Trees | None] = read_with("read_tagged"),
     *,
-    vectors: Any = _read_by(
+    vectors: Any = read_with(
         "read_vectors", "Word vectors (a model, or text of word2vec); else they are learned from TEXT.", option=True
     ),
     class_model: WordClasses | None = _classes(help="Word classes, as vectors or (--symbols) in the place of tags."),
@@ -383,17 +214,6 @@ def _codes(texts: Sequence[Any], languages: str | None) -> list[str] | None:
     return codes
 
 
-def read_text(value: Any, model: Any, declared: Any) -> Corpus:
-    """A text as a common grammar reads it, or the words of a CoNLL-U file."""
-    from corpuscle.text import Corpus, read_conllu
-    from corpuscle.text.conllu import is_treebank
-    from corpuscle.text.reading import corpus
-
-    if isinstance(value, str | PathLike) and is_treebank(value):
-        return Corpus.from_sentences(read_conllu(value).corpus)
-    return corpus(value, model)
-
-
 def _starts(model: CommonGrammar, texts: Sequence[Any], corpora: list[Corpus], class_models: Sequence[Any]) -> Any:
     """What words are to categories at first, by their tags or classes; None at random."""
     import numpy as np
@@ -420,20 +240,8 @@ def _starts(model: CommonGrammar, texts: Sequence[Any], corpora: list[Corpus], c
     return [starts_from_tags(bank, model.nonterminals, tags) for bank in banks]
 
 
-def read_names(value: Any, model: CommonGrammar, declared: Input) -> list[str]:
-    """Names of categories: numbers, or from a file of number, tab, name."""
-    from corpuscle.text import read_table
-
-    names = list(map(str, range(model.nonterminals)))
-    for line, (category, name) in read_table(value, ("category", "name"), skip_blank=True):
-        if not category.isdecimal() or int(category) >= model.nonterminals:
-            raise InputError(value, line, f"{category[:20]!r} is no category from 0 to {model.nonterminals - 1}")
-        names[int(category)] = name
-    return names
-
-
 _COMMON = a_model("grammar", "grammar.common")
-_NAMES: Any = _read_by("read_names", "Names of categories: number, tab, name.", option=True)
+_NAMES: Any = read_with("read_names", "Names of categories: number, tab, name.", option=True)
 
 
 @verb("grammar", "grammar rules common.grammar")
@@ -497,7 +305,7 @@ def languages(model: CommonGrammar = _COMMON) -> Shown:
 @verb("grammar", "grammar perplexity common.grammar test.txt")
 def perplexity(
     model: CommonGrammar = _COMMON,
-    text: Corpus = _read_by("read_text"),
+    text: Corpus = read_with("read_text"),
     *,
     language: str | None = setting(
         "Which language the text is in.", default=None, metavar="CODE", shown="the one that knows most words"
@@ -519,7 +327,7 @@ def perplexity(
 @verb("grammar", "grammar parse trees.grammar text.txt -o parsed.mrg", name="parse", out="-", work=True)
 def apply(
     model: Any = a_model("grammar"),
-    input: Words = _words(),
+    input: Words = tagged_words(),
     *,
     nbest: int | None = setting("The N best trees of each sentence, and a blank line.", default=None, low=1, high=MOST),
     confidence: bool = setting("Write how likely each node is behind its label (NP~0.93).", default=False),
@@ -535,7 +343,7 @@ def apply(
 @verb("grammar", "grammar sample trees.grammar text.txt --draws 5 -o drawn.mrg", out="-", work=True)
 def sample(
     model: TreebankGrammar = a_model("grammar", *_TREEBANK),
-    input: Words = _words(),
+    input: Words = tagged_words(),
     *,
     draws: int = setting("How many trees of each sentence.", default=1, low=1, high=MOST),
     seed: int = SEED,
@@ -567,18 +375,10 @@ def _lists(lists: Iterable[Parsed]) -> Lines:
     return Lines.of(lines)
 
 
-def read_either(value: Any, model: Any, declared: Input) -> Trees | Corpus:
-    """Trees, or the sentences of a text or of a CoNLL-U file."""
-    from corpuscle.text import Trees
-
-    is_file = isinstance(value, str | PathLike) and value != "-"
-    if isinstance(value, Trees) or (is_file and _is_brackets(value)):
-        return read_trees(value, model, declared)
-    return _words_of(value, False).corpus
-
-
 @verb("grammar", "grammar probability trees.grammar text.txt", work=True)
-def probability(model: Any = a_model("grammar"), input: Trees | Corpus = _read_by("read_either", default="-")) -> Shown:
+def probability(
+    model: Any = a_model("grammar"), input: Trees | Corpus = read_with("read_either", default="-")
+) -> Shown:
     """The probability of trees, or of sentences over all their trees (log10, a line each)."""
     import numpy as np
 
@@ -600,7 +400,7 @@ _LEAST: Any = setting("Only constituents with at least this share.", default=0.0
 @verb("grammar", "grammar marginals trees.grammar text.txt", work=True)
 def marginals(
     model: Any = a_model("grammar"),
-    input: Words = _read_by("read_words", default="-"),
+    input: Words = read_with("read_words", default="-"),
     *,
     least: float = _LEAST,
 ) -> Shown:
@@ -628,11 +428,11 @@ _MAX_LENGTH: Any = setting("Only sentences of at most so many words.", default=N
     "grammar", "grammar evaluate gold.mrg --model trees.grammar", instead="a file of trees", overlap="", work=True
 )
 def evaluate(
-    gold: Trees = _trees(),
+    gold: Trees = bracketed_trees(),
     found: Any = path(metavar="TREES", default=None),
     *,
     model: Any = a_model("grammar", help="Parse the words of the gold trees with this model first.", option=True),
-    tags: str = _TAGS,
+    tags: str = TAGS,
     punctuation: str = _PUNCTUATION,
     max_length: int | None = _MAX_LENGTH,
     by: str | None = setting("Also by label or length.", default=None, choices=("label", "length")),
@@ -648,7 +448,7 @@ def evaluate(
     if model is None:
         trees = _found(found, len(gold))
     else:
-        words = _words_of_trees(gold, model.needs_tags or tags == "gold")
+        words = words_of_trees(gold, model.needs_tags or tags == "gold")
         shares = overlap_shares(model, words.corpus, names.get("model", "the model"))
         trees = model.parse(*words).trees
     with comparing(None):
@@ -664,7 +464,7 @@ def evaluate(
 
 @verb("grammar", "grammar compare gold.mrg one.mrg other.mrg")
 def compare(
-    gold: Trees = _trees(),
+    gold: Trees = bracketed_trees(),
     trees_a: Any = path(),
     trees_b: Any = path(),
     *,
@@ -696,7 +496,7 @@ def compare(
 
 @verb("grammar", "grammar dependencies gold.mrg -o gold.conllu", out="-")
 def dependencies(
-    trees: Trees = _trees(),
+    trees: Trees = bracketed_trees(),
     *,
     heads: HeadTable | None = read_by(
         "corpuscle.grammar:read_heads",
@@ -712,10 +512,10 @@ def dependencies(
 
 @verb("grammar", "grammar draw parsed.mrg -o tree.svg --tree 2", out="figure")
 def draw(
-    trees: Trees = _trees(),
+    trees: Trees = bracketed_trees(),
     *,
     tree: int = setting("Which tree, from 1 on.", default=1, low=1, high=MOST),
-    other: Trees | None = _trees(
+    other: Trees | None = bracketed_trees(
         "Another parse of the same sentences: it hangs below the words.", metavar="TREES", option=True
     ),
 ) -> Picture:
@@ -753,12 +553,12 @@ def _shown(trees: Trees, number: int) -> tuple[list[str], list[NodeShown]]:
 
 def _typed(model: Any, bank: Treebank, tagger: Any) -> Words:
     """Sentences that were typed, with the tags of a tagger for a grammar that is of tags."""
-    words = _words_of_bank(bank, False)
+    words = words_of_bank(bank, False)
     if not model.needs_tags or not len(bank):
         return words
     if tagger is None:
         raise SettingError("this grammar is of tags, and there is no tagger beside it")
-    return words._replace(tags=_words_of_bank(tagger.annotate(bank), True).tags)
+    return words._replace(tags=words_of_bank(tagger.annotate(bank), True).tags)
 
 
 def _each_tree(parsed: Parsed) -> Iterable[tuple[Trees, str]]:
@@ -806,7 +606,7 @@ def probability_typed(model: Any, text: Treebank = treebank(raw=True)) -> dict[s
     """How likely each sentence is, over all its trees (log10), where it has one."""
     import numpy as np
 
-    corpus = _words_of_bank(text, False).corpus
+    corpus = words_of_bank(text, False).corpus
     logs = model.sentence_probability(corpus) / np.log(10) if len(corpus) else np.zeros(0)
     rows = zip(corpus, logs.tolist(), strict=True)
     return {"sentences": [{"words": list(w), "log10": log if np.isfinite(log) else None} for w, log in rows]}

@@ -1,20 +1,25 @@
 """What all dependency parsers share: the verbs of the task, the names of relations, and which sentences they take; and
-``BranchingParser``, what a parser has to beat: every word hangs on its left neighbour, or on its right one."""
+``BranchingParser``, what a parser has to beat: every word hangs on its left neighbour, or on its right one.
+
+How the weights of a parser are learned, pass by pass: first those of arcs, then those of relations.
+"""
 
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
 
 from corpuscle import model as container
 from corpuscle.errors import SettingError, warn
-from corpuscle.learning import Checkpoint
+from corpuscle.learning import Checkpoint, Shuffled
+from corpuscle.model import Array
 from corpuscle.parse.decoding import Chunk, Parses, Ranked, related
-from corpuscle.parse.kernels.training import room_for
+from corpuscle.parse.kernels.features import Layers
+from corpuscle.parse.kernels.training import Room, learn_relations, room_for
 from corpuscle.parse.settings import BranchingSettings
-from corpuscle.parse.training import RelationLearner
 from corpuscle.parse.words import N_TAGS, SOURCES, TAG_LAYERS, layers_of
 from corpuscle.settings import learned
 from corpuscle.tag import Tagger
@@ -201,3 +206,57 @@ class BranchingParser(BranchingSettings, DependencyParser):
     def summary(self) -> dict[str, Any]:
         """Nothing to say."""
         return {}
+
+
+# ---- learning
+
+
+RELATIONS = {
+    "weights": Array("float32", ("rows", "relations"), finite=True),
+    "totals": Array("float64", ("rows", "relations"), finite=True),
+    "clock": Array("int64", (1,), low=0),
+}
+
+
+class Online(Shuffled):
+    """Sentences in an order of its own each pass, a few at a time."""
+
+    def __init__(self, first_words: np.ndarray, seed: int, purpose: str):
+        super().__init__(np.diff(first_words), seed, purpose)
+        self._wrong = 0
+
+    def _mistakes(self) -> int:
+        wrong, self._wrong = self._wrong, 0
+        return wrong
+
+
+class RelationLearner(Online):
+    """Learns the weights of relations on right trees; ``bank``: heads, relations, first words."""
+
+    def __init__(self, layers: Layers, bank: Any, rows: int, relations: int, room: Room, *, seed: int):
+        super().__init__(bank[2], seed, "parse.relations")
+        self._text, self._room, self._scores = (layers, bank), room, np.zeros(relations, np.float32)
+        self._shift = np.uint64(64 - (rows - 1).bit_length())
+        self.weights, self.totals = np.zeros((rows, relations), np.float32), np.zeros((rows, relations))
+        self.clock = np.zeros(1, np.int64)
+
+    def step(self, sweep: int, number: int) -> None:
+        layers, bank = self._text
+        learning = self.weights, self.totals, self.clock
+        part = self.part(sweep, number)
+        self._wrong += learn_relations(layers, part, bank, self._shift, learning, self._room, self._scores)
+
+    def mean(self) -> np.ndarray:
+        """The mean of the weights after all arcs so far, float32."""
+        return (self.weights - self.totals / max(1, self.clock[0])).astype(np.float32)
+
+    def finish(self, sweep: int) -> list[float]:
+        """The share of arcs with a wrong relation in this pass."""
+        return [self._mistakes() / max(1, len(self._text[1][0]))]
+
+    def state(self) -> dict[str, np.ndarray]:
+        return {"weights": self.weights, "totals": self.totals, "clock": self.clock}
+
+    def restore(self, arrays: Mapping[str, np.ndarray], sweep: int, number: int) -> None:
+        for name, array in self.state().items():
+            array[:] = arrays[name]

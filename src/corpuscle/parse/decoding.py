@@ -14,8 +14,7 @@ import numpy as np
 
 from corpuscle.engine.dp import charts, spanning
 from corpuscle.parse.kernels.features import Layers
-from corpuscle.parse.kernels.relations import relate
-from corpuscle.parse.kernels.training import Decoding, Room, best_trees, decode, room_for, score
+from corpuscle.parse.kernels.training import Decoding, Room, best_trees, decode, relate, room_for, score
 from corpuscle.parse.words import N_TAGS
 from corpuscle.scale import chunks_of
 

@@ -2,30 +2,47 @@
 
 Training lists come from parsers that have not seen the sentence: the treebank is cut into folds, and the trees of one
 are found by a parser of the others. On lists of trees that it has learned, the parser's score would look perfect.
+
+How the weights of trees in lists are learned, and how the strength of learning is chosen: by lists it did not see.
+
+Two learners, both from lists and the trees with most right heads of each. *maxent* (``kernels.choosing``) finds all
+weights at once, the parser's score's too; the variance of the weights is to be chosen. *perceptron*
+(``kernels.reranking``) moves them list by list; the weight of the parser's score and the number of passes are.
+
+The lists of the folds of a jackknife are held out in turn, and whatever has most right heads in all of them together is
+chosen; development lists, if there are any, are held out beside them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 
+from corpuscle.model import Array
 from corpuscle.parse.kernels.reranking import (
     MOST_CHILDREN,
+    Differences,
     Lists,
     Ranking,
     TreeRoom,
     add_valences,
     best_of,
+    choice_loss,
     count_right,
+    differ,
+    learn_lists,
     score_candidates,
     tree_room,
     valences,
 )
 from corpuscle.parse.latent import Likelihoods
+from corpuscle.parse.lbfgs import Minimiser
 from corpuscle.parse.mst import MstParser
+from corpuscle.parse.settings import RerankSettings
+from corpuscle.random import Random
 from corpuscle.scale import chunks_of, each
 from corpuscle.text.treebank import Treebank
 
@@ -177,3 +194,152 @@ def standardised(lists: Lists, deviations: np.ndarray | None = None) -> tuple[Li
         deviations = np.sqrt((centred**2).mean(axis=0)) if len(centred) else np.ones(numbers.shape[1])
         deviations = np.where(deviations > 0, deviations, 1.0)
     return lists._replace(numbers=centred / deviations), deviations
+
+
+# ---- learning to choose
+
+
+VARIANCES = (0.01, 0.03, 0.1, 0.3)
+BASE_WEIGHTS = (3.0, 10.0, 30.0, 100.0)
+"""What the variance of weights, and the weight of the parser's score, may be where they are chosen."""
+CHOICES = {"shares": Array("float64", ("values", "passes"), low=0.0, finite=True)}
+"""The state of choosing."""
+_START, _WIDE, _TOLERANCE = 1.0, 1000.0, 1e-4
+"""maxent: the first weight of the parser's score, the variance of the weights of numbers, and when it has converged."""
+
+
+class Judged(NamedTuple):
+    """Lists with standardised numbers, and how many heads of each tree are right, int64 (n_trees,)."""
+
+    lists: Lists
+    right: np.ndarray
+
+    @classmethod
+    def joined(cls, parts: Sequence[Judged]) -> Judged:
+        """Lists one after the other."""
+        return cls(joined([part.lists for part in parts]), np.concatenate([part.right for part in parts]))
+
+
+def ranking_of(settings: RerankSettings, weights: np.ndarray) -> Ranking:
+    """Weights of features and of numbers as trees are scored with them."""
+    shift = np.uint64(64 - settings.hash_bits)
+    return Ranking(weights, np.zeros_like(weights), np.zeros(1, np.int64), shift, "tags" in settings.features)
+
+
+def share_right(settings: RerankSettings, judged: Judged, weights: np.ndarray) -> float:
+    """How many heads of the best trees are right, of all."""
+    best = best_trees_of(judged.lists, scores_of(judged.lists, ranking_of(settings, weights), settings.workers))
+    return float(judged.right[best[best >= 0]].sum() / max(1, judged.lists.starts[-1]))
+
+
+def learn_weights(settings: RerankSettings, lists: Judged, value: float) -> Iterator[np.ndarray]:
+    """Weights of features, then of numbers, float64 (2^hash_bits + numbers,): once by maxent, after every pass by the
+    perceptron; ``value``: the variance of the former, the weight of the parser's score for the latter."""
+    start = np.zeros((1 << settings.hash_bits) + lists.lists.numbers.shape[1])
+    if settings.learner == "perceptron":
+        return _perceptron(settings, lists, _with_base(settings, start, value))
+    base = _START if settings.base_weight is None else settings.base_weight
+    return iter([_maxent(settings, lists, _with_base(settings, start, base), value)])
+
+
+def _with_base(settings: RerankSettings, weights: np.ndarray, base: float) -> np.ndarray:
+    """The weights with that of the parser's score, if that is among the features."""
+    weights[1 << settings.hash_bits] = base if "base" in settings.features else 0.0
+    return weights
+
+
+def _perceptron(settings: RerankSettings, learned: Judged, start: np.ndarray) -> Iterator[np.ndarray]:
+    lists, targets = learned.lists, best_trees_of(learned.lists, learned.right)
+    ranking, room = ranking_of(settings, start), room_for_lists(lists)
+    for number in range(settings.passes):
+        order = np.argsort(Random(settings.seed, "parse.lists", number).uniforms(len(targets)), kind="stable")
+        learn_lists(lists, order, targets, ranking, room)
+        yield ranking.weights - ranking.totals / max(1, ranking.clock[0])
+
+
+def _maxent(settings: RerankSettings, learned: Judged, start: np.ndarray, variance: float) -> np.ndarray:
+    """The weights whose best trees are most likely, less a penalty for large ones."""
+    lists, right = learned
+    counts, size = np.diff(lists.firsts), 1 << settings.hash_bits
+    most = np.zeros(len(counts), np.int64)
+    np.maximum.at(most, np.repeat(np.arange(len(counts)), counts), right)
+    best, apart = right == np.repeat(most, counts), _differences(settings, lists)
+    precisions = np.full(len(start), 1.0 / variance)
+    precisions[size:] = 1.0 / _WIDE
+    scores = np.empty(int(counts.max(initial=1)))
+    fixed = "base" not in settings.features or settings.base_weight is not None
+
+    def objective(point: np.ndarray) -> tuple[float, np.ndarray]:
+        moved = point - start
+        gradient = precisions * moved
+        value = choice_loss(lists, best, apart, point, scores, gradient) + 0.5 * float(precisions @ moved**2)
+        gradient[size] *= not fixed
+        return value, gradient
+
+    learner = Minimiser(objective, start, tolerance=_TOLERANCE)
+    for number in range(settings.passes):
+        learner.finish(number)
+        if learner.converged():
+            break
+    return learner.point
+
+
+def _differences(settings: RerankSettings, lists: Lists) -> Differences:
+    """How the features of trees differ from those of the first ones of their lists; none without features of tags."""
+    sizes = np.zeros(int(lists.firsts[-1]) + 1, np.int64)
+    places, counts = [np.empty(0, np.uint32)], [np.empty(0, np.int16)]
+    if "tags" in settings.features:
+        room, balance = room_for_lists(lists), np.zeros(1 << settings.hash_bits, np.int16)
+        shift = np.uint64(64 - settings.hash_bits)
+        for first, last in pieces(lists):
+            words = int(lists.begins[last] - lists.begins[first] + lists.firsts[last] - lists.firsts[first])
+            here, many = np.empty(4 * words, np.uint32), np.empty(4 * words, np.int16)
+            used = differ(lists, first, last, shift, room, balance, sizes, here, many)
+            places.append(here[:used].copy())
+            counts.append(many[:used].copy())
+    return Differences(np.cumsum(sizes), np.concatenate(places), np.concatenate(counts))
+
+
+class Trials:
+    """A learner (see ``corpuscle.learning``) whose sweeps are values to choose from, and whose steps are parts that are
+    held out; ``shares`` float64 (values, passes): how many heads of the best trees of all held-out lists are right."""
+
+    def __init__(self, settings: RerankSettings, folds: Sequence[Judged], dev: Judged | None):
+        given = settings.base_weight if settings.learner == "perceptron" else settings.variance
+        grid = BASE_WEIGHTS if settings.learner == "perceptron" else VARIANCES
+        chosen = given is None and (settings.learner == "maxent" or "base" in settings.features)
+        self.values = grid if chosen else (grid[0] if given is None else given,)
+        self._settings, self._folds, self._dev = settings, folds, dev
+        self._words = sum(int(part.lists.starts[-1]) for part in (*folds, *([] if dev is None else [dev])))
+        passes = settings.passes if settings.learner == "perceptron" else 1
+        self.shares = np.zeros((len(self.values), passes))
+
+    def steps(self, sweep: int) -> int:
+        """How many parts are held out."""
+        return len(self._folds) + (self._dev is not None)
+
+    def step(self, sweep: int, number: int) -> None:
+        """Learn from all folds but one, or, at last, from all, and judge by the one, or by development lists."""
+        judged = self._folds[number] if number < len(self._folds) else self._dev
+        learned = Judged.joined([fold for fold in self._folds if fold is not judged])
+        assert judged is not None
+        weight = judged.lists.starts[-1] / max(1, self._words)
+        for passed, weights in enumerate(learn_weights(self._settings, learned, self.values[sweep])):
+            self.shares[sweep, passed] += weight * share_right(self._settings, judged, weights)
+
+    def finish(self, sweep: int) -> float:
+        """The share of right heads."""
+        return float(self.shares[sweep].max())
+
+    def best(self) -> tuple[float, int]:
+        """The value, and the number of passes, with most right heads."""
+        value, number = np.unravel_index(np.argmax(self.shares), self.shares.shape)
+        return self.values[value], int(number) + 1
+
+    def state(self) -> dict[str, np.ndarray]:
+        return {"shares": self.shares}
+
+    def restore(self, arrays: Mapping[str, np.ndarray], sweep: int, number: int) -> None:
+        if arrays["shares"].shape != self.shares.shape:
+            raise ValueError("it does not fit the settings")
+        self.shares = np.array(arrays["shares"])

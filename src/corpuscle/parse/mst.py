@@ -11,7 +11,7 @@ learning of approximate dependency parsing algorithms", 2006.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
 from typing import Any, ClassVar
 
@@ -21,7 +21,8 @@ from corpuscle import learning
 from corpuscle import model as container
 from corpuscle.errors import SettingError, warn
 from corpuscle.learning import Checkpoint
-from corpuscle.parse.base import LONGEST, DependencyParser, signature
+from corpuscle.model import Array
+from corpuscle.parse.base import LONGEST, RELATIONS, DependencyParser, Online, signature
 from corpuscle.parse.decoding import (
     PAIRED,
     TEMPERATURES,
@@ -32,10 +33,9 @@ from corpuscle.parse.decoding import (
     rank_chunk,
     temper_chunk,
 )
-from corpuscle.parse.kernels.pseudo_projective import crossings, lift
-from corpuscle.parse.kernels.training import Decoding, Learning, room_for
+from corpuscle.parse.kernels.features import Layers
+from corpuscle.parse.kernels.training import Decoding, Learning, Room, crossings, learn, lift, room_for
 from corpuscle.parse.settings import MstSettings
-from corpuscle.parse.training import ARCS, RELATIONS, ArcLearner
 from corpuscle.parse.words import N_TAGS, SOURCES, TAG_LAYERS, layers_of, sources_of, tag_layers
 from corpuscle.random import folds
 from corpuscle.settings import learned
@@ -50,6 +50,15 @@ _JUDGED = 500
 """So many sentences are enough to calibrate confidence."""
 _CROSSING = 0.05
 """More crossing trees than this part make a parser consider crossing arcs."""
+
+ARCS = {
+    "weights": Array("float32", ("table",), finite=True),
+    "totals": Array("float64", ("table",), finite=True),
+    "clock": Array("int64", (1,), low=0),
+    "best": Array("float32", ("best",), finite=True),
+    "best_share": Array("float64", (1,), finite=True),
+}
+
 
 PARTIAL = learning.partial("parse.mst", ARCS, RELATIONS)
 """An unfinished run: arcs, then relations."""
@@ -249,6 +258,57 @@ class MstParser(MstSettings, DependencyParser):
         self.sources_, self.temperature_ = self.sources_ or (), self.temperature_ or 1.0
         known = "sources/words" in loaded.arrays
         self.known_ = WordFeatures.from_arrays(loaded.arrays) if known else WordFeatures.none()
+
+
+class ArcLearner(Online):
+    """Learns the weights of arcs and pairs; ``judge``: mean weights -> how good they are, or None."""
+
+    def __init__(
+        self,
+        layers: Layers,
+        heads: np.ndarray,
+        first_words: np.ndarray,
+        decoding: Decoding,
+        learning: Learning,
+        room: Room,
+        *,
+        seed: int,
+        judge: Callable[[np.ndarray], float] | None = None,
+    ):
+        super().__init__(first_words, seed, "parse.arcs")
+        self._text = layers, heads, first_words
+        self.decoding, self.learning, self._room, self._judge = decoding, learning, room, judge
+        most = int(np.diff(first_words).max(initial=1))
+        self._touched = np.empty((learning.trees, (most + 4) * 4 * len(room.places)), np.uint32)
+        self.best, self.best_share = np.empty(0, np.float32), np.full(1, -1.0)
+
+    def step(self, sweep: int, number: int) -> None:
+        layers, heads, first_words = self._text
+        part = self.part(sweep, number)
+        self._wrong += learn(layers, part, heads, first_words, self.decoding, self.learning, self._room, self._touched)
+
+    def mean(self) -> np.ndarray:
+        """The mean of the weights after all sentences so far, float32."""
+        return (self.learning.weights - self.learning.totals / max(1, self.learning.clock[0])).astype(np.float32)
+
+    def finish(self, sweep: int) -> list[float]:
+        """The share of training words with a wrong head in this pass, and how good the means are (0: not judged)."""
+        share = 0.0
+        if self._judge is not None:
+            mean = self.mean()
+            share = self._judge(mean)
+            if share > self.best_share[0]:
+                self.best, self.best_share[0] = mean, share
+        return [self._mistakes() / max(1, len(self._text[1])), share]
+
+    def state(self) -> dict[str, np.ndarray]:
+        kept = {name: getattr(self.learning, name) for name in ("weights", "totals", "clock")}
+        return kept | {"best": self.best, "best_share": self.best_share}
+
+    def restore(self, arrays: Mapping[str, np.ndarray], sweep: int, number: int) -> None:
+        for name in ("weights", "totals", "clock"):
+            getattr(self.learning, name)[:] = arrays[name]
+        self.best, self.best_share = np.array(arrays["best"]), np.array(arrays["best_share"])
 
 
 _RELATION_PASSES = 5

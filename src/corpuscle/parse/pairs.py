@@ -22,7 +22,7 @@ from corpuscle import model as container
 from corpuscle.engine.dp import charts, spanning
 from corpuscle.errors import SettingError
 from corpuscle.learning import Checkpoint
-from corpuscle.parse.base import LONGEST, DependencyParser, check_length, signature
+from corpuscle.parse.base import LONGEST, RELATIONS, DependencyParser, check_length, signature
 from corpuscle.parse.decoding import Chunk, Parses, Ranked, chunks_for, related
 from corpuscle.parse.kernels.pairs import (
     FEATURES,
@@ -33,15 +33,14 @@ from corpuscle.parse.kernels.pairs import (
     Instances,
     Sampling,
     Sight,
+    best_segments,
     collect_trees,
     loss,
     places_of,
     score_pairs,
 )
-from corpuscle.parse.kernels.segments import best_segments
 from corpuscle.parse.lbfgs import Minimiser
 from corpuscle.parse.settings import PairSettings
-from corpuscle.parse.training import RELATIONS
 from corpuscle.parse.words import layers_of, marks_before, tag_layers
 from corpuscle.random import Random
 from corpuscle.scale import chunks_of, workers

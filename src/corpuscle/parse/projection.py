@@ -36,12 +36,11 @@ from corpuscle.engine.dp import charts
 from corpuscle.errors import InputError, warn
 from corpuscle.learning import Checkpoint
 from corpuscle.measure.dependencies import punctuation
-from corpuscle.parse.base import signature
+from corpuscle.parse.base import RelationLearner, signature
 from corpuscle.parse.kernels.pairs import NO, UNKNOWN, YES, Instances, collect
 from corpuscle.parse.kernels.training import room_for
 from corpuscle.parse.pairs import PAIRS, PARTIAL, PairParser, check_pairs, pair_parts, room_for_pairs, sampling_of
 from corpuscle.parse.settings import ProjectionSettings
-from corpuscle.parse.training import RelationLearner
 from corpuscle.parse.words import N_TAGS, tag_layers
 from corpuscle.text.alignments import AlignmentMatrix, Alignments
 from corpuscle.text.overlap import item_hashes

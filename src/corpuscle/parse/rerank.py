@@ -26,23 +26,27 @@ from corpuscle.parse import latent
 from corpuscle.parse.kernels.reranking import MOST_CHILDREN, Lists
 from corpuscle.parse.latent import LATENT, LatentTrees, Likelihoods
 from corpuscle.parse.lists import (
+    CHOICES,
     Jackknife,
+    Judged,
+    Trials,
     best_trees_of,
     heads_of,
     joined,
+    learn_weights,
     likely,
     lists_of,
+    ranking_of,
     right_heads,
     scores_of,
+    share_right,
     shortened,
     standardised,
     valence_logs,
     valences_of,
 )
-from corpuscle.parse.mst import MstParser, Parses, signature
-from corpuscle.parse.reranking_weights import CHOICES, Judged, Trials, learn_weights, ranking_of, share_right
+from corpuscle.parse.mst import ARCS, MstParser, Parses, signature
 from corpuscle.parse.settings import RerankSettings
-from corpuscle.parse.training import ARCS
 from corpuscle.random import folds
 from corpuscle.settings import learned
 from corpuscle.tag import Tagger
