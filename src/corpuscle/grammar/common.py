@@ -4,16 +4,13 @@ The texts are no translations of each other and have neither tags nor trees. Cat
 languages, since they begin with one random common grammar and differ only in their words; see ``variational`` for the
 model. Category 0 is the root.
 
+A common grammar says which rules languages share, the words of its categories in every language, and how far languages
+deviate. The common probability of A -> B C is the prior mean alpha_A1 / (alpha_A0 + alpha_A1) beta_ABC / sum beta_A;
+the strength of A, sum beta_A, says how much the languages agree on it. Languages differ by how they branch: their
+distance is the Jensen-Shannon divergence of their rows phi_lA, the categories weighted by how often the two use them; a
+tree joins the nearest ones first (average linkage).
+
 Iwata, Mochihashi and Sawada, "Learning common grammar from multilingual corpus", 2010.
-
-What a common grammar says: its rules, the words of its categories in every language, how far languages deviate.
-
-The common probability of A -> B C is the prior mean alpha_A1 / (alpha_A0 + alpha_A1) beta_ABC / sum beta_A; the
-strength of A, sum beta_A, says how much the languages agree on it. Languages differ by how they branch: their
-distance is the Jensen-Shannon divergence of their rows phi_lA, the categories weighted by how often the two use
-them; a tree joins the nearest ones first (average linkage).
-
-Iwata, Mochihashi and Sawada, "Learning common grammar from multilingual corpus", 2010, sections 3 and 4.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Grammars with hidden states, and their learning by expectation-maximisation from trees.
 
 p(tree, states) = root(a1, h1) prod q(rule | h, a) prod s(left state | h, rule) t(right state | h, rule); the states are
-summed out. Trees are given, so the E step is a pass up and down each of them (``kernels.trees``). What is kept in a
+summed out. Trees are given, so the E step is a pass up and down each of them (``kernels.vectors``). What is kept in a
 model file are expected counts; probabilities follow from them. Rules of a state are smoothed towards those of all
 states of their symbol when trees are parsed, not while it learns.
 

@@ -9,22 +9,19 @@ the right part. ``heuristic_tops``, on the whole sentence:
 2. else the first finite verb, or the second word if that is the first;
 3. else the second word.
 
-Parikh, Cohen and Xing, "Spectral unsupervised parsing with additive tree metrics", 2014, section 4.3.
-
-The twelve universal tags, and how the tags of a treebank are mapped to them.
-
 Induction of brackets wants few tags, the same in every language: verbs, nouns and punctuation must be known as such. A
-map is a list of patterns: a tag, or the beginning of tags and a ``*``; the longest that fits wins. Built in are those
-of Universal Dependencies and of the Penn treebank; others come from a file of lines ``PATTERN<tab>UNIVERSAL``, with
-``nonfinite`` behind another tab for verb forms that do not begin a predicate (participles).
+``TagMap`` from the tags of a treebank to the twelve universal ones is a list of patterns: a tag, or the beginning of
+tags and a ``*``; the longest that fits wins. Built in are those of Universal Dependencies and of the Penn treebank;
+others come from a file of lines ``PATTERN<tab>UNIVERSAL``, with ``nonfinite`` behind another tab for verb forms that do
+not begin a predicate (participles).
 
-Petrov, Das and McDonald, "A universal part-of-speech tagset", 2012.
+To an inducer a word is its symbol, one number for its tag, its class, or both (``WordSymbols``). A symbol is known by a
+hash of its tag (universal or fine) and of its class, so a model needs no vocabulary. Where both count, every tag is a
+symbol, too, without a class: what is too rare or new is taken for that. A tag that was not seen in training is the most
+frequent symbol with the same universal tag, or an error.
 
-What a word is to an inducer of brackets: its tag, its class, or both, as one number.
-
-A symbol is known by a hash of its tag (universal or fine) and of its class, so a model needs no vocabulary. Where both
-count, every tag is a symbol, too, without a class: what is too rare or new is taken for that. A tag that was not seen
-in training is the most frequent symbol with the same universal tag, or an error.
+Parikh, Cohen and Xing, "Spectral unsupervised parsing with additive tree metrics", 2014, section 4.3; Petrov, Das and
+McDonald, "A universal part-of-speech tagset", 2012.
 """
 
 from __future__ import annotations

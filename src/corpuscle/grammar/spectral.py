@@ -1,28 +1,19 @@
 """Grammars with hidden states from moments: one pass of counting and a singular value decomposition for each symbol.
 
-``estimate`` moments: the operators of ``moments``, exact in the limit, of either sign on finite data. ``cluster``:
-nodes of a symbol are clustered by their projected features (k-means), clusters are taken for states that were seen,
-and a few iterations of expectation-maximisation follow; all numbers are probabilities then.
+``estimate`` moments: operators of rules, exact in the limit, of either sign on finite data. ``cluster``: nodes of a
+symbol are clustered by their projected features (k-means), clusters are taken for states that were seen, and a few
+iterations of expectation-maximisation follow; all numbers are probabilities then.
 
-Cohen, Stratos, Collins, Foster and Ungar, "Spectral learning of latent-variable PCFGs", 2012; Narayan and Cohen,
-"Diversity in spectral learning for natural language parsing", 2015 (clusters).
-
-Features of nodes: what their own tree looks like (inside), and what is around it (outside).
-
-A feature is a template with a value, seen at nodes of one label. Inside: the ``left`` and the ``right`` child; the
+A feature is a template with a value, seen at nodes of one label: what their own tree looks like, or what is around it.
+Inside: the ``left`` and the ``right`` child; the
 ``rule``; the rule with the rule or word at its left (``rule-left``) or right child; the tag of the ``head``; the
 ``width``. Of tags the ``word`` (or what it looks like, if it is rare) and its last letters (``suffix``). Outside: the
 rule ``above`` with the node marked, with the one above that (``two-above``) and a third; the labels of ``parent`` and
 ``grandparent``; the tag of the first other ``head`` on the way up; the ``widths`` to both sides; the word ``before``
 and ``after``. Nothing of a node's own tree is outside of it.
 
-Cohen, Stratos, Collins, Foster and Ungar, "Experiments with spectral learning of latent-variable PCFGs", 2013,
-section 4.
-
-Moments of features of nodes, and what follows from them: operators of rules, in place of probabilities of states.
-
-For every label a, with the features phi of a node's own tree and psi of what is around it (every node of every tree,
-with weight one):
+Moments of these features give operators of rules, in place of probabilities of states. For every label a, with the
+features phi of a node's own tree and psi of what is around it (every node of every tree, with weight one):
 
     Om_a = mean of phi psi',  its singular vectors U_a, V_a;  y = U_a' phi,  z = V_a' psi,  Sig_a = mean of y z'
     E_(a -> b c)[k, l, r] = (1 / M_a) sum over nodes with the rule of z[k] y_left[l] y_right[r]
@@ -35,7 +26,9 @@ to outside. Rules and words that are rare are smoothed: a mean of three vectors 
 sqrt(n) / (C + sqrt(n)) for n occurrences.
 
 Cohen, Stratos, Collins, Foster and Ungar, "Spectral learning of latent-variable PCFGs", 2012, figure 3 and theorem 2;
-smoothing as in Cohen et al., "Experiments with spectral learning of latent-variable PCFGs", 2013, section 4.
+features and smoothing as in Cohen, Stratos, Collins, Foster and Ungar, "Experiments with spectral learning of
+latent-variable PCFGs", 2013, section 4; Narayan and Cohen, "Diversity in spectral learning for natural language
+parsing", 2015 (clusters).
 """
 
 from __future__ import annotations

@@ -1,4 +1,9 @@
-"""What is counted in a treebank: symbols, binary rules, roots, words; and how it stands in a file.
+"""Binary trees, and what is counted in them: symbols, binary rules, roots, words; and how it stands in a file.
+
+Treebank trees become binary ones whose words all have a tag, and back. What is not learned is taken out: traces and
+what they leave empty, function tags, an outermost node that says nothing, a node over a node with the same label. A
+chain of nodes becomes one (``NP+NNP``), which makes every node a pair or a tag; wider ones are factored
+(``text.binary``). A label that is a phrase and a tag gets ``^t`` where it is a tag.
 
 How likely a tag has a word is smoothed twice. Words that are seen at most ``rare`` times are replaced by their
 signature: what they look like (capitals, digits, hyphens) and the longest of their last letters that enough rare words
@@ -13,12 +18,6 @@ frequency.
 
 Petrov, Barrett, Thibaux and Klein, "Learning accurate, compact, and interpretable tree annotation", 2006 (classes of
 unknown words).
-
-From treebank trees to binary ones whose words all have a tag, and back.
-
-What is not learned is taken out: traces and what they leave empty, function tags, an outermost node that says nothing,
-a node over a node with the same label. A chain of nodes becomes one (``NP+NNP``), which makes every node a pair or a
-tag; wider ones are factored (``text.binary``). A label that is a phrase and a tag gets ``^t`` where it is a tag.
 """
 
 from __future__ import annotations

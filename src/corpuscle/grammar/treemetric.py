@@ -1,7 +1,7 @@
 """TreeMetric: brackets without trees to learn from, by distances that add up along a latent tree.
 
-How strongly the vectors of two words co-vary says how far apart they are in the tree of their sentence (``distances``);
-tags that behave alike share what is known. The shortest tree over these distances is found exactly, given where the
+How strongly the vectors of two words co-vary says how far apart they are in the tree of their sentence; tags that
+behave alike share what is known. The shortest tree over these distances is found exactly, given where the
 sentence divides at the top (``sentences``). Nothing is drawn at random and nothing is started anywhere.
 
 Beyond the paper, and off unless asked for:
@@ -13,13 +13,8 @@ Beyond the paper, and off unless asked for:
 - ``decode risk``: trees weigh exp(- length / temperature), and the tree with the most expected brackets wins;
 - symbols with word classes: distances of classes within tags, shrunk to those of the tags.
 
-Parikh, Cohen and Xing, "Spectral unsupervised parsing with additive tree metrics", 2014; Ponvert, Baldridge and Erk,
-"Simple unsupervised grammar induction from raw text with cascaded finite state models", 2011, for what punctuation says
-about boundaries.
-
-Distances between tags from the vectors of the words that have them.
-
-Two words whose latent parents are near co-vary strongly. With S(s, t, delta) the sum of w w'^T over all pairs of words
+Distances between tags come from the vectors of the words that have them: two words whose latent parents are near
+co-vary strongly. With S(s, t, delta) the sum of w w'^T over all pairs of words
 with tags s and t, delta words apart, N their number, and a kernel that shares what is seen at similar distances,
 
     K(delta, delta') = max(0, 1 - |delta - delta'| / (delta + delta') / gamma)        (graded; binary: 1 where > 0)
@@ -33,7 +28,9 @@ taken together, and if that is still too little, the largest distance of the tab
 Symbols may be finer than tags (a tag with a word class). The moments of a pair of symbols are shrunk to those of their
 tags: (sum K S + backoff Sigma of the tags) / (sum K N + backoff).
 
-Parikh, Cohen and Xing, "Spectral unsupervised parsing with additive tree metrics", 2014, eq. 1-2 and section 4.1.
+Parikh, Cohen and Xing, "Spectral unsupervised parsing with additive tree metrics", 2014, eq. 1-2 and section 4.1;
+Ponvert, Baldridge and Erk, "Simple unsupervised grammar induction from raw text with cascaded finite state models",
+2011, for what punctuation says about boundaries.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""One iteration of grammars of several languages, and the common grammar behind them.
+"""How grammars of several languages are learned, and the common grammar behind them.
 
 Category A of language l emits a word with probability theta_lA0 psi_lAw, else branches into B and C with theta_lA1
 phi_lABC. The rows are Dirichlet: theta_lA ~ Dir(alpha_A), phi_lA ~ Dir(beta_A) with a common grammar alpha, beta behind

@@ -1,13 +1,11 @@
 """What all dependency parsers share: the verbs of the task, the names of relations, and which sentences they take; and
 ``BranchingParser``, what a parser has to beat: every word hangs on its left neighbour, or on its right one.
-
-How the weights of a parser are learned, pass by pass: first those of arcs, then those of relations.
 """
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,7 +14,7 @@ from corpuscle import model as container
 from corpuscle.errors import SettingError, warn
 from corpuscle.learning import Checkpoint, Shuffled
 from corpuscle.model import Array
-from corpuscle.parse.decoding import Chunk, Parses, Ranked, related
+from corpuscle.parse.decoding import Chunk, Parses, Ranked, chunks_for, parse_chunk, rank_chunk, related
 from corpuscle.parse.kernels.features import Layers
 from corpuscle.parse.kernels.training import Room, learn_relations, room_for
 from corpuscle.parse.settings import BranchingSettings
@@ -36,8 +34,8 @@ _COLUMNS = {"tags": "UPOS", "xpos": "XPOS", "lemmas": "LEMMA", "features": "FEAT
 
 
 class DependencyParser(container.Model):
-    """What all parsers of sentences do; a parser is this and a class of settings. It has ``parse`` and ``ranked``,
-    and, if it learns relations, the settings ``relation_bits`` and ``seed``.
+    """What all parsers of sentences do; a parser is this and a class of settings, with what its ``_work`` needs and,
+    if it learns relations, the settings ``relation_bits`` and ``seed``.
 
     Learned: ``relation_weights_`` float32 (2^relation_bits, relations), both 0 without relations; ``relations_``: a
     ``Vocab`` of their names; ``tag_layers_``: which layers it takes for tags; ``sources_``: which others stand beside
@@ -69,11 +67,19 @@ class DependencyParser(container.Model):
 
     def parse(self, bank: Treebank, *, confidence: bool = False) -> Parses:
         """The best tree of every sentence; ``confidence``: also how likely each of its arcs is."""
-        raise NotImplementedError
+        return Parses.joined(self.spread(self._work()[0], self._jobs(bank, int(confidence))))
 
     def ranked(self, bank: Treebank, k: int) -> Ranked:
         """The k best trees of every sentence with their relations, as flat arrays."""
-        raise NotImplementedError
+        return Ranked.joined(self.spread(self._work()[1], self._jobs(bank, k)))
+
+    def _work(self) -> tuple[Callable[..., Parses], Callable[..., Ranked]]:
+        """What finds the best tree, and what the best trees, of the sentences of a job."""
+        return parse_chunk, rank_chunk
+
+    def _jobs(self, bank: Treebank, wanted: int) -> list[Any]:
+        """The sentences in parts, as workers get them; ``wanted``: see ``Chunk``."""
+        return chunks_for(self._layers(bank), wanted)
 
     def annotate(self, bank: Treebank, *, confidence: bool = False) -> Treebank:
         """The treebank with our heads and relations; ``confidence``: with how likely each arc is in MISC."""

@@ -10,16 +10,13 @@ What words are (``Basis``): rows U with one of three ways back to single words:
 - ``weighted``: U does so divided by the frequency p of each word (canonical directions): a = p U (U'PU)^-1;
 - ``operators``: any other vectors: every word has an operator of its own, k^2 numbers.
 
-Dhillon, Rodu, Collins, Foster and Ungar, "Spectral dependency parsing with latent variables", 2012.
+The states behind the observables are recovered from them, and polished by EM. With exact moments D(y) = G diag(G'y)
+G^-1 for every y, so the eigenvectors of D for a random y are the columns of G, and all parameters follow. With
+estimates they are numbers near probabilities, some of them negative; without those they are where EM starts, which
+otherwise starts at random and ends anywhere.
 
-The states behind the observables of ``latent``: recovered from them, and polished by EM.
-
-With exact moments D(y) = G diag(G'y) G^-1 for every y, so the eigenvectors of D for a random y are the columns of G,
-and all parameters follow. With estimates they are numbers near probabilities, some of them negative; without those
-they are where EM starts, which otherwise starts at random and ends anywhere.
-
-Hsu, Kakade and Zhang, "A spectral algorithm for learning hidden Markov models", 2009, appendix C; ``kernels.latent_em``
-for EM.
+Dhillon, Rodu, Collins, Foster and Ungar, "Spectral dependency parsing with latent variables", 2012; Hsu, Kakade and
+Zhang, "A spectral algorithm for learning hidden Markov models", 2009, appendix C, for recovery.
 """
 
 from __future__ import annotations

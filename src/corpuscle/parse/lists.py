@@ -1,13 +1,11 @@
-"""Lists of trees to choose from: a parser's best trees of each sentence, and numbers of each tree.
+"""Lists of trees to choose from: a parser's best trees of each sentence, numbers of each tree, and learning to choose.
 
 Training lists come from parsers that have not seen the sentence: the treebank is cut into folds, and the trees of one
 are found by a parser of the others. On lists of trees that it has learned, the parser's score would look perfect.
 
-How the weights of trees in lists are learned, and how the strength of learning is chosen: by lists it did not see.
-
-Two learners, both from lists and the trees with most right heads of each. *maxent* (``kernels.choosing``) finds all
-weights at once, the parser's score's too; the variance of the weights is to be chosen. *perceptron*
-(``kernels.reranking``) moves them list by list; the weight of the parser's score and the number of passes are.
+There are two learners, both from lists and the trees with most right heads of each (``kernels.reranking``). *maxent*
+finds all weights at once, the parser's score's too; the variance of the weights is to be chosen. *perceptron* moves
+them list by list; the weight of the parser's score and the number of passes are. Both are chosen on held-out lists.
 
 The lists of the folds of a jackknife are held out in turn, and whatever has most right heads in all of them together is
 chosen; development lists, if there are any, are held out beside them.
@@ -29,7 +27,6 @@ from corpuscle.parse.kernels.reranking import (
     Ranking,
     TreeRoom,
     add_valences,
-    best_of,
     choice_loss,
     count_right,
     differ,
@@ -119,9 +116,13 @@ def right_heads(lists: Lists, gold: np.ndarray) -> np.ndarray:
 
 
 def best_trees_of(lists: Lists, scores: np.ndarray) -> np.ndarray:
-    """The tree of each sentence with the largest score, int64 (n_sentences,), -1 where there is none."""
-    best = np.empty(len(lists.firsts) - 1, np.int64)
-    best_of(lists.firsts, scores.astype(np.float64), best)
+    """The tree of each list with the largest score, the first of equal ones: int64 (n_sentences,), -1 where it is empty."""
+    filled = np.flatnonzero(np.diff(lists.firsts))
+    best = np.full(len(lists.firsts) - 1, -1, np.int64)
+    if len(filled):
+        tops = np.maximum.reduceat(scores, lists.firsts[filled])
+        highest = np.flatnonzero(scores == np.repeat(tops, np.diff(lists.firsts)[filled]))
+        best[filled] = highest[np.searchsorted(highest, lists.firsts[filled])]
     return best
 
 

@@ -26,11 +26,8 @@ from corpuscle.parse.base import LONGEST, RELATIONS, DependencyParser, Online, s
 from corpuscle.parse.decoding import (
     PAIRED,
     TEMPERATURES,
-    Parses,
     Ranked,
     chunks_for,
-    parse_chunk,
-    rank_chunk,
     temper_chunk,
 )
 from corpuscle.parse.kernels.features import Layers
@@ -216,10 +213,6 @@ class MstParser(MstSettings, DependencyParser):
 
     # ---- parsing
 
-    def parse(self, bank: Treebank, *, confidence: bool = False) -> Parses:
-        """The best tree of every sentence; ``confidence``: also how likely each of its arcs is."""
-        return Parses.joined(self.spread(parse_chunk, chunks_for(self._layers(bank), int(confidence))))
-
     def _layers(self, bank: Treebank) -> Any:
         if self.order == 2 and bank.corpus.lengths.max(initial=0) > PAIRED:
             warn(f"sentences of more than {PAIRED} words are parsed by their arcs alone")
@@ -228,7 +221,7 @@ class MstParser(MstSettings, DependencyParser):
     def ranked(self, bank: Treebank, k: int) -> Ranked:
         """The k best trees of every sentence with their relations, as flat arrays."""
         self.check_ranking()
-        return Ranked.joined(self.spread(rank_chunk, chunks_for(self._layers(bank), k)))
+        return super().ranked(bank, k)
 
     def check_ranking(self) -> None:
         """Raise a ``SettingError`` if only the best tree can be found."""

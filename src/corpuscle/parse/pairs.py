@@ -10,10 +10,10 @@ Jiang and Liu, "Dependency parsing and projection based on word-pair classificat
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import pairwise
 from os import PathLike
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -23,7 +23,7 @@ from corpuscle.engine.dp import charts, spanning
 from corpuscle.errors import SettingError
 from corpuscle.learning import Checkpoint
 from corpuscle.parse.base import LONGEST, RELATIONS, DependencyParser, check_length, signature
-from corpuscle.parse.decoding import Chunk, Parses, Ranked, chunks_for, related
+from corpuscle.parse.decoding import Chunk, Parses, Ranked, related
 from corpuscle.parse.kernels.pairs import (
     FEATURES,
     MAXENT,
@@ -101,20 +101,21 @@ def sampling_of(seed: int, available: np.ndarray, ratio: float, most: int) -> tu
     return Sampling(stream, available.copy(), np.array([no, yes], np.int64)), correction
 
 
-class PairParser(PairSettings, DependencyParser):
-    """A dependency parser by classification of pairs of words.
+if TYPE_CHECKING:
+
+    class _Beside(PairSettings, DependencyParser):
+        """What ``PairClassifier`` stands beside."""
+
+else:
+    _Beside = container.Model
+
+
+class PairClassifier(_Beside):
+    """What parsers of pairs do; one is this, its settings, and ``DependencyParser``.
 
     Learned: ``weights_`` float32 (2^hash_bits,); ``correction_``: what is taken from every logit; ``history_`` float64
     (steps, 1): the penalised loss; ``classes_``: the word classes that stand for tags, or None.
     """
-
-    KIND: ClassVar[container.Kind] = container.Kind(
-        "parse.pairs",
-        1,
-        PAIRS,
-        components=lambda extra: pair_parts(extra),
-        check=lambda loaded: check_pairs(PairParser, loaded),
-    )
 
     SAVED: ClassVar = {
         "relations_": container.Record(Vocab),
@@ -132,42 +133,6 @@ class PairParser(PairSettings, DependencyParser):
     def __post_init__(self) -> None:
         super().__post_init__()
         self.classes_ = None
-
-    def checkpoint(self, bank: Treebank, path: str | PathLike[str], resume: bool = False) -> Checkpoint:
-        """Where ``fit`` keeps unfinished work while it learns the model ``path`` from trees."""
-        return Checkpoint(path, PARTIAL, self.settings, signature(bank), resume=resume)
-
-    def fit(self, bank: Treebank, dev: Treebank | None = None, *, checkpoint: Checkpoint | None = None) -> PairParser:
-        """Learn from trees; development trees choose the ratio, unless it was given."""
-        bank.filled().check_trees()
-        bank.check_lengths(LONGEST)
-        if dev is not None:
-            dev.check_trees()
-        self.chosen_ = {}
-        self._choose_tags(bank)
-        self.provenance_ = {
-            "sentences": len(bank), "words": bank.corpus.n_tokens, "relations": len(bank.relations.vocab) - FIRST,
-        }  # fmt: skip
-        self.items_ = item_hashes(bank.corpus)
-        checkpoint = checkpoint or Checkpoint(signature=signature(bank))
-        ratio = self.ratio
-        if dev is not None and self.origins["ratio"] != "given":
-            ratio = self.chosen_["ratio"] = self._best_ratio(bank, dev)
-            self.tuning_items_ = item_hashes(dev.corpus)
-        found, self.correction_ = self._instances(bank, ratio)
-        self._learn(self._sight(bank), found, checkpoint)
-        self._learn_relations(self._layers(bank), bank, _RELATION_PASSES, checkpoint)
-        return self
-
-    def _best_ratio(self, bank: Treebank, dev: Treebank) -> float:
-        """The ratio with which development trees are parsed best."""
-        right = {}
-        for ratio in RATIOS:
-            found, self.correction_ = self._instances(bank, ratio)
-            self._learn(self._sight(bank), found, Checkpoint())
-            self.relations_, self.relation_weights_ = Vocab.from_words([]), np.zeros((0, 0), np.float32)
-            right[ratio] = float((self.parse(dev).heads == dev.heads).mean())
-        return max(right, key=lambda ratio: right[ratio])
 
     def _instances(self, bank: Treebank, ratio: float) -> tuple[Instances, float]:
         """Pairs of a treebank to learn from, and by how much their sampling raises logits."""
@@ -223,19 +188,6 @@ class PairParser(PairSettings, DependencyParser):
 
     # ---- what it sees
 
-    def _choose_tags(self, bank: Treebank) -> None:
-        """Decide what stands for tags: a layer of the treebank, or word classes."""
-        if self.tag_layer == "classes":
-            if self.classes_ is None:
-                raise SettingError("tag_layer classes needs word classes: give a class model")
-            self.tag_layers_ = ()
-            return
-        layer = {"upos": "tags", "xpos": "xpos"}.get(self.tag_layer)
-        there = tag_layers(bank)
-        if layer is not None and layer not in there:
-            raise bank.error(f"the words have no {self.tag_layer.upper()}")
-        self.tag_layers_ = (layer or there[0],)
-
     def _tagged(self, bank: Treebank) -> Treebank:
         """The treebank whose universal tags are the word classes, if these stand for tags."""
         if self.tag_layers_:
@@ -253,25 +205,18 @@ class PairParser(PairSettings, DependencyParser):
         marks = marks_before(bank, self.tag_layers_[0] if self.tag_layers_ else None, layers.starts)
         return Sight(layers.starts, layers.lexical[0], layers.tags[0], *marks)
 
-    # ---- parsing
-
     def score(self, sight: Sight, sentence: int, arcs: np.ndarray) -> None:
         """``arcs`` (n + 1, n + 1) := log C(h, m) of a sentence (margins, for a support vector machine)."""
         classifier = MAXENT if self.classifier == "maxent" else SVM
         shift = np.uint64(64 - self.hash_bits)
         score_pairs(sight, sentence, self.weights_, shift, self.correction_, classifier, arcs)
 
-    def parse(self, bank: Treebank, *, confidence: bool = False) -> Parses:
-        """The best tree of every sentence; ``confidence``: also C of each of its arcs."""
-        return Parses.joined(self.spread(_parse_chunk, self._chunks(bank, int(confidence))))
+    def _work(self) -> tuple[Callable[..., Parses], Callable[..., Ranked]]:
+        return _parse_chunk, _rank_chunk
 
-    def ranked(self, bank: Treebank, k: int) -> Ranked:
-        """The k best trees of every sentence with their relations, as flat arrays."""
-        return Ranked.joined(self.spread(_rank_chunk, self._chunks(bank, k)))
-
-    def _chunks(self, bank: Treebank, wanted: int) -> list[tuple[Sight, Chunk]]:
+    def _jobs(self, bank: Treebank, wanted: int) -> list[Any]:
         sight = self._sight(bank)
-        return [(sight, chunk) for chunk in chunks_for(self._layers(bank), wanted)]
+        return [(sight, chunk) for chunk in super()._jobs(bank, wanted)]
 
     def _decode(self, n: int, arcs: np.ndarray, chart: charts.Chart, heads: np.ndarray, scores: np.ndarray) -> int:
         """``heads`` int32 (k, n), ``scores`` (k,) := the best trees by the scores of arcs; returns how many."""
@@ -310,6 +255,64 @@ class PairParser(PairSettings, DependencyParser):
             self.classes_ = class_models()[part.kind].from_container(part)
 
 
+class PairParser(PairClassifier, PairSettings, DependencyParser):
+    """A dependency parser by classification of pairs of words; what is learned: see ``PairClassifier``."""
+
+    KIND: ClassVar[container.Kind] = container.Kind(
+        "parse.pairs", 1, PAIRS, components=lambda extra: pair_parts(extra),
+        check=lambda loaded: check_pairs(PairParser, loaded),
+    )  # fmt: skip
+
+    def checkpoint(self, bank: Treebank, path: str | PathLike[str], resume: bool = False) -> Checkpoint:
+        """Where ``fit`` keeps unfinished work while it learns the model ``path`` from trees."""
+        return Checkpoint(path, PARTIAL, self.settings, signature(bank), resume=resume)
+
+    def fit(self, bank: Treebank, dev: Treebank | None = None, *, checkpoint: Checkpoint | None = None) -> PairParser:
+        """Learn from trees; development trees choose the ratio, unless it was given."""
+        bank.filled().check_trees()
+        bank.check_lengths(LONGEST)
+        if dev is not None:
+            dev.check_trees()
+        self.chosen_ = {}
+        self._choose_tags(bank)
+        self.provenance_ = {
+            "sentences": len(bank), "words": bank.corpus.n_tokens, "relations": len(bank.relations.vocab) - FIRST,
+        }  # fmt: skip
+        self.items_ = item_hashes(bank.corpus)
+        checkpoint = checkpoint or Checkpoint(signature=signature(bank))
+        ratio = self.ratio
+        if dev is not None and self.origins["ratio"] != "given":
+            ratio = self.chosen_["ratio"] = self._best_ratio(bank, dev)
+            self.tuning_items_ = item_hashes(dev.corpus)
+        found, self.correction_ = self._instances(bank, ratio)
+        self._learn(self._sight(bank), found, checkpoint)
+        self._learn_relations(self._layers(bank), bank, _RELATION_PASSES, checkpoint)
+        return self
+
+    def _best_ratio(self, bank: Treebank, dev: Treebank) -> float:
+        """The ratio with which development trees are parsed best."""
+        right = {}
+        for ratio in RATIOS:
+            found, self.correction_ = self._instances(bank, ratio)
+            self._learn(self._sight(bank), found, Checkpoint())
+            self.relations_, self.relation_weights_ = Vocab.from_words([]), np.zeros((0, 0), np.float32)
+            right[ratio] = float((self.parse(dev).heads == dev.heads).mean())
+        return max(right, key=lambda ratio: right[ratio])
+
+    def _choose_tags(self, bank: Treebank) -> None:
+        """Decide what stands for tags: a layer of the treebank, or word classes."""
+        if self.tag_layer == "classes":
+            if self.classes_ is None:
+                raise SettingError("tag_layer classes needs word classes: give a class model")
+            self.tag_layers_ = ()
+            return
+        layer = {"upos": "tags", "xpos": "xpos"}.get(self.tag_layer)
+        there = tag_layers(bank)
+        if layer is not None and layer not in there:
+            raise bank.error(f"the words have no {self.tag_layer.upper()}")
+        self.tag_layers_ = (layer or there[0],)
+
+
 def class_models() -> dict[str, Any]:
     """Kind -> class of the word classes that can stand for tags."""
     from corpuscle.words import BrownClasses, ExchangeClasses
@@ -332,7 +335,7 @@ def _added(one: tuple[float, np.ndarray], other: tuple[float, np.ndarray]) -> tu
     return one[0] + other[0], one[1] + other[1]
 
 
-def _trees(sight: Sight, chunk: Chunk, k: int, parser: PairParser) -> Iterator[tuple[np.ndarray, ...]]:
+def _trees(sight: Sight, chunk: Chunk, k: int, parser: PairClassifier) -> Iterator[tuple[np.ndarray, ...]]:
     """Of every sentence its best trees, their scores and the scores of all arcs."""
     longest = max((n for _, n in chunk.sentences()), default=0)
     arcs, chart = np.zeros((longest + 1, longest + 1)), charts.chart_for(longest)
@@ -344,7 +347,7 @@ def _trees(sight: Sight, chunk: Chunk, k: int, parser: PairParser) -> Iterator[t
         yield heads[:count], scores[:count], arcs
 
 
-def _parse_chunk(task: tuple[Sight, Chunk], parser: PairParser) -> Parses:
+def _parse_chunk(task: tuple[Sight, Chunk], parser: PairClassifier) -> Parses:
     """The best tree of every sentence; ``wanted`` 1: with C of its arcs."""
     sight, chunk = task
     heads, scores, likely = [np.zeros(0, np.int32)], [], [np.zeros(0)]
@@ -357,7 +360,7 @@ def _parse_chunk(task: tuple[Sight, Chunk], parser: PairParser) -> Parses:
     return Parses(found, related(chunk, sentences, found, parser), np.array(scores), np.concatenate(likely))
 
 
-def _rank_chunk(task: tuple[Sight, Chunk], parser: PairParser) -> Ranked:
+def _rank_chunk(task: tuple[Sight, Chunk], parser: PairClassifier) -> Ranked:
     sight, chunk = task
     best = [(trees.ravel(), values) for trees, values, _ in _trees(sight, chunk, chunk.wanted, parser)]
     heads, scores = (np.concatenate([np.zeros(0, dtype), *each]) for dtype, each in
@@ -380,7 +383,7 @@ def pair_parts(extra: Any) -> dict[str, tuple[container.Kind, ...]]:
     return {} if tags else {"classes": tuple(each.KIND for each in class_models().values())}
 
 
-def check_pairs(parser: type[PairParser], loaded: container.Container) -> None:
+def check_pairs(parser: type[PairClassifier], loaded: container.Container) -> None:
     """What the declarations of the arrays cannot say."""
     model, arrays = parser.restored(loaded.described), loaded.arrays
     if len(arrays["weights"]) != 1 << model.hash_bits:

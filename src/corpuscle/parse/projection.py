@@ -36,10 +36,10 @@ from corpuscle.engine.dp import charts
 from corpuscle.errors import InputError, warn
 from corpuscle.learning import Checkpoint
 from corpuscle.measure.dependencies import punctuation
-from corpuscle.parse.base import RelationLearner, signature
+from corpuscle.parse.base import DependencyParser, RelationLearner, signature
 from corpuscle.parse.kernels.pairs import NO, UNKNOWN, YES, Instances, collect
 from corpuscle.parse.kernels.training import room_for
-from corpuscle.parse.pairs import PAIRS, PARTIAL, PairParser, check_pairs, pair_parts, room_for_pairs, sampling_of
+from corpuscle.parse.pairs import PAIRS, PARTIAL, PairClassifier, check_pairs, pair_parts, room_for_pairs, sampling_of
 from corpuscle.parse.settings import ProjectionSettings
 from corpuscle.parse.words import N_TAGS, tag_layers
 from corpuscle.text.alignments import AlignmentMatrix, Alignments
@@ -149,7 +149,7 @@ class Projection(NamedTuple):
         return digest.hexdigest()
 
 
-class ProjectedParser(ProjectionSettings, PairParser):
+class ProjectedParser(PairClassifier, ProjectionSettings, DependencyParser):
     """A parser of pairs that learned from projected arcs."""
 
     KIND: ClassVar[container.Kind] = container.Kind(
@@ -160,7 +160,7 @@ class ProjectedParser(ProjectionSettings, PairParser):
         """Where ``fit`` keeps unfinished work while it learns the model ``path`` from a ``Projection``."""
         return Checkpoint(path, PARTIAL, self.settings, data.signature(), resume=resume)
 
-    def fit(  # type: ignore[override]
+    def fit(
         self, data: Projection, dev: Treebank | None = None, *, checkpoint: Checkpoint | None = None
     ) -> ProjectedParser:
         """Learn from sentence pairs; target trees choose the threshold (or the coverage), unless it was given."""

@@ -3,7 +3,7 @@
 A parser knows arcs and pairs of them; a list of its 50 best trees has a better one than the first in most sentences
 where that is wrong. Each tree gets the parser's score, log p of the words given the tree by hidden states (``latent``),
 tags of heads with their nearest children, of words with their head and its head, perhaps how many children words have;
-weights are learned (``reranking_weights``) on lists by jackknife (``lists``).
+weights are learned on lists by jackknife (``lists``).
 
 Dhillon, Rodu, Collins, Foster and Ungar, "Spectral dependency parsing with latent variables", 2012, section 6; Collins,
 "Discriminative reranking for natural language parsing", 2000.

@@ -25,14 +25,12 @@ sign have no scale: O(n^3) states, O(n^4) steps. The length of a tree does not d
 be given (``roots``, logarithms of weights, -inf where it cannot be). ``lean`` (by the width of a left child) and
 ``spans`` are what else speaks for or against a bracket; both are 0 in the paper.
 
-Parikh, Cohen and Xing, "Spectral unsupervised parsing with additive tree metrics", 2014, eq. 3-5, algorithm 1; Rzhetsky
-and Nei, "Theoretical foundation of the minimum-evolution method of phylogenetic inference", 1993, for least squares.
+``shortest_trees`` are those of many sentences. The distance of two words depends on their symbols (tags) and on how far
+apart they stand, ``table[s, t, delta]`` for s before t; greater distances are that of the last entry.
 
-The trees of many sentences, from a table of distances between symbols.
-
-Parikh, Cohen and Xing, "Spectral unsupervised parsing with additive tree metrics", 2014, section 4: the distance of two
-words depends on their symbols (tags) and on how far apart they stand, ``table[s, t, delta]`` for s before t; greater
-distances are that of the last entry.
+Parikh, Cohen and Xing, "Spectral unsupervised parsing with additive tree metrics", 2014, eq. 3-5, algorithm 1, section
+4; Rzhetsky and Nei, "Theoretical foundation of the minimum-evolution method of phylogenetic inference", 1993, for least
+squares.
 """
 
 from __future__ import annotations
@@ -332,7 +330,7 @@ def shortest_trees(words, starts, roots, root_starts, metric, rules, weigh, foun
     room = longest + 1
     distances, sums, scaled = np.zeros((room, room)), np.zeros((room, room)), np.zeros((room, room))
     shares, chances, cells = np.zeros((room, room)), np.zeros(room), np.zeros(longest * room // 2)
-    chart, tree = span_chart(longest), np.zeros((2 * room, 3), np.int32)
+    chart, tree = span_chart(longest, 1), np.zeros((2 * room, 3), np.int32)
     symbols, kinds = words
     spans, lean, ends = np.zeros((room, room)), np.zeros(room), np.zeros(room)
     for width in range(room):

@@ -1,4 +1,4 @@
-"""Charts whose items are vectors: one number for each hidden state of a symbol.
+"""Vectors, one number for each hidden state of a symbol: as items of charts, and at the nodes of trees that are given.
 
 A rule a -> b c has a tensor C[u, l, r] over the states of a, b and c (a probability for each combination in a PCFG with
 hidden states, an operator of either sign where it was learned from moments). Over the items that a plain PCFG has left,
@@ -12,20 +12,17 @@ split, m^3 for a rule and a cell. The vectors of a cell are scaled together, to 
 ``best_rules`` finds the tree whose rules are most likely to be right, all together: the product over its rules of their
 shares, where a share below zero counts as none.
 
-Cohen, Stratos, Collins, Foster and Ungar, "Spectral learning of latent-variable PCFGs", 2012, figures 4 and 5 (there
-with the axes of C in the order right, outside, left); Matsuzaki, Miyao and Tsujii, "Probabilistic CFG with latent
-annotations", 2005; Petrov and Klein, "Improved inference for unlexicalized parsing", 2007 (the product of rules).
+In a tree that is given, a node with rule a -> b c has the inside vector b[u] = sum_{l, r} C[u, l, r] left[l] right[r]
+(``inside_trees``). Where the tensor is a product, q(rule | u) s(l | u) t(r | u), it is b[u] = q[u] (S left)[u] (T
+right)[u], and the passes of expectation-maximisation need m^2 for a node: outside, o_left[l] = sum_u S[u, l] o[u] q[u]
+(T right)[u], and its mirror image. Every vector is divided by its largest entry; outside vectors are what a unit of an
+inside entry adds to the logarithm of the tree's probability, so o b sums to one at every node, and nothing needs to be
+scaled back.
 
-Hidden states of trees that are given: their probabilities, and what is expected of their states.
-
-A node with rule a -> b c has the inside vector b[u] = sum_{l, r} C[u, l, r] left[l] right[r] (``inside_trees``). Where
-the tensor is a product, q(rule | u) s(l | u) t(r | u), it is b[u] = q[u] (S left)[u] (T right)[u], and the passes of
-expectation-maximisation need m^2 for a node: outside, o_left[l] = sum_u S[u, l] o[u] q[u] (T right)[u], and its mirror
-image. Every vector is divided by its largest entry; outside vectors are what a unit of an inside entry adds to the
-logarithm of the tree's probability, so o b sums to one at every node, and nothing needs to be scaled back.
-
-Cohen, Stratos, Collins, Foster and Ungar, "Spectral learning of latent-variable PCFGs", 2012, section 4; Matsuzaki,
-Miyao and Tsujii, "Probabilistic CFG with latent annotations", 2005, section 3.
+Cohen, Stratos, Collins, Foster and Ungar, "Spectral learning of latent-variable PCFGs", 2012, section 4, figures 4 and
+5 (there with the axes of C in the order right, outside, left); Matsuzaki, Miyao and Tsujii, "Probabilistic CFG with
+latent annotations", 2005, section 3; Petrov and Klein, "Improved inference for unlexicalized parsing", 2007 (the
+product of rules).
 """
 
 from __future__ import annotations

@@ -29,23 +29,19 @@ Words without children, articles say, are in the middle of no triple, and real w
 states say. So every word may have a *stop* on either side, a last child that is a symbol of its own without children:
 then all words are in the middle of triples, and p also says how likely it is that there are no more children.
 
-Dhillon, Rodu, Collins, Foster and Ungar, "Spectral dependency parsing with latent variables", 2012, sections 3 and 4,
-with moments over one population in place of those printed there: those are exact only where all words have the same
-distribution of states. n symbols, k dimensions.
-
-Expectations of trees with hidden states, for EM: one pass up and one down a tree.
-
-In the basis of states everything is a probability: o(x | h), t_side(c | h), pi(h). Up, beta_i(h) = p(words from i down
-| h) = o(x_i | h) prod_j m_j(h) with m_j(h) = sum_c t(c | h) beta_j(c) over children j; stops are children without
-children. Down, gamma of the root is pi beta, normalised, and
+EM takes one pass up and one down a tree (``expect``). In the basis of states everything is a probability: o(x | h),
+t_side(c | h), pi(h). Up, beta_i(h) = p(words from i down | h) = o(x_i | h) prod_j m_j(h) with m_j(h) = sum_c t(c | h)
+beta_j(c) over children j; stops are children without children. Down, gamma of the root is pi beta, normalised, and
 
     p(h_j = c, h_i = h | words) = gamma_i(h) t(c | h) beta_j(c) / m_j(h),
 
 whose sum over h is gamma_j. Sums of these are the expected counts. Every beta is divided by its largest entry.
 
-Crouse, Nowak and Baraniuk, "Wavelet-based statistical signal processing using hidden Markov models", 1998, appendix
-(upward-downward algorithm); Durand, Goncalves and Guedon, "Computational methods for hidden Markov tree models", 2004,
-for scaling. k states, n symbols.
+n symbols, k dimensions or states. Dhillon, Rodu, Collins, Foster and Ungar, "Spectral dependency parsing with latent
+variables", 2012, sections 3 and 4, with moments over one population in place of those printed there: those are exact
+only where all words have the same distribution of states; Crouse, Nowak and Baraniuk, "Wavelet-based statistical signal
+processing using hidden Markov models", 1998, appendix (upward-downward algorithm); Durand, Goncalves and Guedon,
+"Computational methods for hidden Markov tree models", 2004, for scaling.
 """
 
 from __future__ import annotations
@@ -210,12 +206,6 @@ def add_triples(trees, first, last, basis, stop, which, by_nodes, moments, room)
 
 
 @part(bare=True)
-def _copy(source, target):
-    for i in range(len(source)):
-        target[i] = source[i]
-
-
-@part(bare=True)
 def _scaled(vector):
     """Divide a vector by its largest absolute entry; returns the logarithm of that, -inf for zeros."""
     largest = 0.0
@@ -244,7 +234,7 @@ def _apply(vector, maps, weights, result):
     result[:] = 0.0
     for j in range(len(weights)):
         _through(vector, maps[j], weights[j], result)
-    _copy(result, vector)
+    vector[:] = result
     return _scaled(vector)
 
 
@@ -253,7 +243,7 @@ def _operate(vector, operator, result):
     """vector' operator, scaled, in the place of the vector; returns the logarithm of the scale."""
     result[:] = 0.0
     _through(vector, operator, 1.0, result)
-    _copy(result, vector)
+    vector[:] = result
     return _scaled(vector)
 
 
@@ -262,10 +252,10 @@ def _inside(model, node, word, tag, children, room, value):
     """Fill ``value`` with s' of a word whose children's subtrees are known; returns the logarithm of its scale."""
     passed, spare = room.vectors[0], room.vectors[1]
     if len(model.duals) > 0:
-        _copy(model.duals[word], value)
+        value[:] = model.duals[word]
         log = _scaled(value)
     else:
-        _copy(model.end, value)
+        value[:] = model.end
         log = _operate(value, model.operators[word], spare)
     if len(model.tags) > 0:
         log += _operate(value, model.tags[tag], spare)

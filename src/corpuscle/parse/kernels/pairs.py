@@ -1,4 +1,4 @@
-"""The features of ordered pairs of words, as places in a table of weights, and the loss of a classifier over them.
+"""The features of ordered pairs of words, the loss of a classifier over them, and the K best trees by its scores.
 
 A pair (i, j) asks: is word i the head of word j? With words w, tags p, and the tags of the neighbours of i (a before
 it, b behind it) and of j (c, d), it has 31 features:
@@ -19,15 +19,11 @@ A feature is the hash of its template and values, see ``features``. The weights 
 with loss(z) = log(1 + exp(-z)), two-class maximum entropy with variance sigma^2 (v = w+ - w-), or max(0, 1 - z)^2, a
 support vector machine.
 
-Jiang and Liu, "Dependency parsing and projection based on word-pair classification", 2010, section 3 and table 1 (i, j,
-C, r); the distance of Collins, "A new statistical parser based on bigram lexical dependencies", 1996, section 3.1.2.
-
-The K best projective trees by joining neighbouring segments, as in a chart of constituents.
-
-A segment is a tree over a span of words; two neighbours make one segment in two ways: the root of either becomes the
-head of the other's. ``V[i, j]`` has the K best segments of the span from i to j, sorted, with distinct sets of arcs:
-the same tree comes from several orders of joining, and duplicates would fill the list. A set of arcs is known by the
-sum of the hashes of its arcs.
+The K best projective trees are found by joining neighbouring segments, as in a chart of constituents. A segment is a
+tree over a span of words; two neighbours make one segment in two ways: the root of either becomes the head of the
+other's. ``V[i, j]`` has the K best segments of the span from i to j, sorted, with distinct sets of arcs: the same tree
+comes from several orders of joining, and duplicates would fill the list. A set of arcs is known by the sum of the
+hashes of its arcs.
 
 With K for a whole span the result is approximate, since a segment that is needed above may have been dropped; with K
 for every root of a span (``per_root``) the best tree is exact even for K = 1, in O(n^5).
@@ -36,8 +32,9 @@ Cube pruning: each split k and direction is a grid, the segments of [i, k] by th
 both axes but for the score of the joining arc. A heap begins with all corners; the best cell is taken, and its two
 neighbours come in. It stops when K distinct segments and ``margin`` more have been seen.
 
-Jiang and Liu, "Dependency parsing and projection based on word-pair classification", 2010, algorithm 1 (V, K); Huang
-and Chiang, "Better k-best parsing", 2005, section 4.2 (cube pruning).
+Jiang and Liu, "Dependency parsing and projection based on word-pair classification", 2010, section 3, table 1 and
+algorithm 1 (i, j, C, r, V, K); the distance of Collins, "A new statistical parser based on bigram lexical
+dependencies", 1996, section 3.1.2; Huang and Chiang, "Better k-best parsing", 2005, section 4.2 (cube pruning).
 """
 
 from __future__ import annotations
@@ -99,12 +96,6 @@ class Sampling(NamedTuple):
     wanted: np.ndarray
 
 
-@part
-def distance(sight, i, j):
-    """The six answers about the words at places i and j as one number below 128."""
-    return collins(sight.verbs, sight.commas, i, j)
-
-
 @part(inline=True)
 def _put(places, count, value, shift, apart):
     """The places of a feature, alone and with the distance."""
@@ -118,7 +109,7 @@ def _put(places, count, value, shift, apart):
 def pair_features(sight, i, j, shift, places):
     """``places`` uint32 (FEATURES,) := where the weights of the features of the words at places i and j stand."""
     words, tags = sight.words, sight.tags
-    apart = np.uint64(distance(sight, i, j) + 1) * _DISTANCE
+    apart = np.uint64(collins(sight.verbs, sight.commas, i, j) + 1) * _DISTANCE
     wi, pi, wj, pj = words[i] * _WI, tags[i] * _PI, words[j] * _WJ, tags[j] * _PJ
     a, b, c, d = tags[i - 1] * _A, tags[i + 1] * _B, tags[j - 1] * _C, tags[j + 1] * _D
     at = 0

@@ -1,4 +1,4 @@
-"""Scores of arcs and pairs from a table of weights, and the learning of these weights, sentence by sentence.
+"""Scores of arcs, of pairs of them and of their relations, and the learning of the weights, sentence by sentence.
 
 The score of a tree is linear in its features: w . f(tree). A sentence is parsed with the present weights; if the tree
 y' is not the right one y, the weights move along df = f(y) - f(y'), by
@@ -14,28 +14,23 @@ not the one that would be chosen, so that right trees are learned from until the
 The result is the mean of the weights after every sentence: ``totals`` collects each change times the number of
 sentences before it, so that mean = weights - totals / sentences.
 
-Collins, "Discriminative training methods for hidden Markov models: theory and experiments with perceptron algorithms",
-2002; Crammer and Singer, "Ultraconservative online algorithms for multiclass problems", 2003; McDonald, Crammer and
-Pereira, "Online large-margin training of dependency parsers", 2005, section 3; costs in the search as in Taskar,
-Guestrin and Koller, "Max-margin Markov networks", 2003.
+Relations come from a linear classifier over the features of an arc and of its surroundings in the tree: every feature
+has a row with a weight for each relation. The features of an arc are those of ``features``, and of the modifier's place
+among the modifiers of its head: the tags of its neighbours on either side, whether it is the first or the last one, how
+many modifiers it has itself. Learned on right trees by the averaged perceptron: where the best relation is wrong, the
+rows of the right one gain what those of the wrong one lose.
 
-Relations of arcs: a linear classifier over the features of an arc and of its surroundings in the tree.
-
-Every feature has a row with a weight for each relation. The features of an arc are those of ``features``, and of the
-modifier's place among the modifiers of its head: the tags of its neighbours on either side, whether it is the first or
-the last one, how many modifiers it has itself. Learned on right trees by the averaged perceptron: where the best
-relation is wrong, the rows of the right one gain what those of the wrong one lose.
-
-McDonald, Lerman and Pereira, "Multilingual dependency analysis with a two-stage discriminative parser", 2006, section
-3; the perceptron as in Collins, "Discriminative training methods for hidden Markov models", 2002.
-
-Trees without crossing arcs from trees with them: an arc that crosses another is lifted to the head of its head.
-
+A parser without crossing arcs learns from trees in which an arc that crosses another is lifted to the head of its head.
 The arc into m from h is projective if every word between h and m hangs on h, directly or not. Of those that are not,
 the shortest is lifted first (the leftmost of equals), until none is left: the fewest and shortest lifts, as the field
 does it. A word that hangs on the root is never lifted.
 
-Nivre and Nilsson, "Pseudo-projective dependency parsing", 2005, section 2.
+Collins, "Discriminative training methods for hidden Markov models: theory and experiments with perceptron algorithms",
+2002; Crammer and Singer, "Ultraconservative online algorithms for multiclass problems", 2003; McDonald, Crammer and
+Pereira, "Online large-margin training of dependency parsers", 2005, section 3; costs in the search as in Taskar,
+Guestrin and Koller, "Max-margin Markov networks", 2003; relations as in McDonald, Lerman and Pereira, "Multilingual
+dependency analysis with a two-stage discriminative parser", 2006, section 3; lifting as in Nivre and Nilsson,
+"Pseudo-projective dependency parsing", 2005, section 2.
 """
 
 from __future__ import annotations
