@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from os import PathLike
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from corpuscle.errors import InputError, SettingError
 from corpuscle.parse.verbs import TAGGER
 from corpuscle.settings import Setting
-from corpuscle.verbs import (
-    File,
-    Input,
-)
+from corpuscle.verbs import File, Input
 
 if TYPE_CHECKING:
     from corpuscle.grammar import CommonGrammar
@@ -117,7 +114,22 @@ def _words_of(value: Any, wanted: bool) -> Words:
             value = read_brackets(value)
     if isinstance(value, Treebank):
         return words_of_bank(value, wanted)
-    return words_of_trees(value, wanted) if isinstance(value, Trees) else _words_of_text(corpus(value, None), wanted)
+    if isinstance(value, Trees):
+        return words_of_trees(value, wanted)
+    text = corpus(value, None)
+    words, tags = _split(text, "/") if wanted else (list(text), None)
+    return Words(_escaped(words, text.origin), tags)
+
+
+def _split(text: Corpus, mark: str, where: str = "") -> tuple[list[list[str]], list[list[str]]]:
+    """The words and the tags of lines of word/TAG, whatever the ``mark`` between them."""
+    lines = list(text)
+    for row, line in enumerate(lines):
+        wrong = next((word for word in line if not all(word.rpartition(mark)[::2])), None)
+        if wrong is not None:
+            raise text.error(f"expected word{mark}TAG,{where} not {wrong[:40]!r}", row)
+    words, tags = ([[word.rpartition(mark)[at] for word in line] for line in lines] for at in (0, 2))
+    return words, tags
 
 
 def words_of_bank(bank: Treebank, wanted: bool) -> Words:
@@ -129,22 +141,6 @@ def words_of_bank(bank: Treebank, wanted: bool) -> Words:
 def words_of_trees(trees: Trees, wanted: bool) -> Words:
     plain = trees.without_traces().without_functions()
     return Words(plain.words, _by_sentence(plain.word_tags, plain.words) if wanted else None)
-
-
-def _words_of_text(text: Corpus, wanted: bool) -> Words:
-    lines, tags = list(text), None
-    if wanted:
-        tags = [_tags_of(text, number, line) for number, line in enumerate(lines)]
-        lines = [[word.rpartition("/")[0] for word in line] for line in lines]
-    return Words(_escaped(lines, text.origin), tags)
-
-
-def _tags_of(text: Corpus, number: int, line: list[str]) -> list[str]:
-    """The tags of a line of word/TAG."""
-    wrong = next((word for word in line if not all(word.rpartition("/")[::2])), None)
-    if wrong is not None:
-        raise text.error(f"expected word/TAG, not {wrong[:40]!r}", number)
-    return [word.rpartition("/")[2] for word in line]
 
 
 def _by_sentence(values: list[str], words: Corpus) -> list[list[str]]:
@@ -178,11 +174,7 @@ def read_tagged(value: Any, model: Any, declared: Input) -> tuple[Treebank, Tree
     mark = next((each for each in "/_" if all(all(word.rpartition(each)[::2]) for word in lines[0])), None)
     if mark is None:
         return Treebank.from_sentences(corpus), None
-    for row, line in enumerate(lines):
-        wrong = next((word for word in line if not all(word.rpartition(mark)[::2])), None)
-        if wrong is not None:
-            raise corpus.error(f"expected word{mark}TAG, as on the lines before, not {wrong[:40]!r}", row)
-    words, tags = ([[word.rpartition(mark)[at] for word in line] for line in lines] for at in (0, 2))
+    words, tags = _split(corpus, mark, " as on the lines before,")
     return Treebank.from_sentences(words, xpos=tags, origin=corpus.origin), None
 
 
@@ -226,3 +218,52 @@ def read_either(value: Any, model: Any, declared: Input) -> Trees | Corpus:
     if isinstance(value, Trees) or (is_file and _is_brackets(value)):
         return read_trees(value, model, declared)
     return _words_of(value, False).corpus
+
+
+def parsed_trees(value: Any, wanted: int) -> Trees:
+    """Trees that a parser has written; where there are fewer than wanted, one a line, and a blank line is none."""
+    from corpuscle.text import read_brackets
+    from corpuscle.text.reading import trees
+
+    if not isinstance(value, str | PathLike):
+        return trees(value, None)
+    found = read_brackets(value)
+    return found if len(found) >= wanted else read_brackets(value, lines=True)
+
+
+def first_categories(
+    model: CommonGrammar, texts: Sequence[Any], corpora: list[Corpus], class_models: Sequence[Any]
+) -> Any:
+    """What words are to categories at first, by their tags or classes; None at random."""
+    import numpy as np
+
+    from corpuscle.grammar import starts_from_groups, starts_from_tags
+    from corpuscle.text import read_conllu
+    from corpuscle.text.conllu import is_treebank
+
+    if (model.start == "classes") != bool(class_models) or (class_models and len(class_models) != len(texts)):
+        raise SettingError("--start classes needs a --class-model for each text, in the same order")
+    if model.start == "random":
+        return None
+    if model.start == "classes":
+        both = enumerate(zip(class_models, corpora, strict=True))
+        groups = ((i, np.asarray(of.classes_)[of.vocab_.mapping_from(text.vocab)]) for i, (of, text) in both)
+        return [starts_from_groups(each, model.nonterminals, model.seed, i) for i, each in groups]
+    for text in texts:
+        if not is_treebank(text):
+            raise InputError(text, None, "--start tags needs CoNLL-U files with UPOS")
+    banks = [read_conllu(text) for text in texts]
+    tags = sorted({tag for bank in banks for tag in bank.tags.used} - {"_"})
+    return [starts_from_tags(bank, model.nonterminals, tags) for bank in banks]
+
+
+def language_codes(texts: Sequence[Any], languages: str | None) -> list[str] | None:
+    """Codes of languages: as given, or the names of their files without folder and ending; None if these are none."""
+    from pathlib import PurePath
+
+    if languages is None and not all(isinstance(text, str | PathLike) for text in texts):
+        return None
+    codes = [PurePath(text).name.partition(".")[0] for text in texts] if languages is None else languages.split(",")
+    if len(codes) != len(texts) or len(set(codes)) < len(codes) or not all(codes):
+        raise SettingError("every text needs a language code of its own: --languages en,de,...")
+    return codes

@@ -51,10 +51,6 @@ def zeros_like(states: States) -> States:
     return States(states.ranks, *(np.zeros_like(each) for each in states[1:]))
 
 
-def added(some: States, others: States) -> States:
-    return States(some.ranks, *(a + b for a, b in zip(some[1:], others[1:], strict=True)))
-
-
 class _Shape(NamedTuple):
     """Which entries of states exist, as 0 and 1: (n_symbols, most), (n_rules, most), left, right, pair."""
 
@@ -129,9 +125,7 @@ def _directions(counts: States, tables: Tables) -> Directions:
     np.add.at(by_tag, table.indices, counts.pair)
     prior = (by_tag + _PSEUDO * exists) / (by_tag + _PSEUDO * exists).sum(axis=1, keepdims=True)
     here = prior[table.indices]
-    seen = counts.pair.sum(axis=1, keepdims=True)
-    weight = 0.1
-    share = (counts.pair + weight * here) / (seen + weight)
+    share = (counts.pair + 0.1 * here) / (counts.pair.sum(axis=1, keepdims=True) + 0.1)
     return Directions(np.divide(share, here, out=np.zeros_like(share), where=here > 0), exists)
 
 
@@ -158,7 +152,8 @@ def _expect(chunk: tuple[TreeData, np.ndarray], given: tuple[Any, States]) -> tu
 
 
 def _both(some: tuple[States, float], others: tuple[States, float]) -> tuple[States, float]:
-    return added(some[0], others[0]), some[1] + others[1]
+    sums = (a + b for a, b in zip(some[0][1:], others[0][1:], strict=True))
+    return States(some[0].ranks, *sums), some[1] + others[1]
 
 
 class StateLearner:
@@ -170,11 +165,9 @@ class StateLearner:
         self._found = 0.0
 
     def steps(self, sweep: int) -> int:
-        """One: all trees."""
         return 1
 
     def step(self, sweep: int, number: int) -> None:
-        """What is expected of all trees."""
         self.counts, self._found = self.chunks.map_reduce(_expect, _both, (self.tables.rules, self.states))
 
     def finish(self, sweep: int) -> float:

@@ -37,13 +37,13 @@ from __future__ import annotations
 
 import math
 from itertools import pairwise
-from typing import ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
 from corpuscle.engine.linalg import unit_rows
 from corpuscle.errors import SettingError, warn
-from corpuscle.grammar.induction import INDUCED, BracketInducer, Brackets, check_induced
+from corpuscle.grammar.induction import INDUCED, LONGEST, BracketInducer, Brackets, check_induced
 from corpuscle.grammar.kernels.minimum_evolution import Found, Metric, shortest_trees
 from corpuscle.grammar.kernels.spans import BRACKETS
 from corpuscle.grammar.sentences import (
@@ -290,8 +290,8 @@ class TreeMetric(TreeMetricSettings, BracketInducer):
             raise SettingError(f"rank {self.rank} is more than the {matrix.shape[1]} numbers of a vector")
         rows = self._rows(sentences, symbols, vocab, matrix)
         few = np.bincount(self.symbols_.tags[symbols], minlength=len(self.symbols_))
-        if ((few > 0) & (few < self.rank)).any():
-            warn(f"{int(((few > 0) & (few < self.rank)).sum())} tags have fewer than {self.rank} words")
+        if lacking := int(((few > 0) & (few < self.rank)).sum()):
+            warn(f"{lacking} tags have fewer than {self.rank} words")
         words = Words(symbols, sentences.starts, rows, self.symbols_.tags)
         estimator = Estimator(self.rank, self.gamma, self.kernel == "graded", self.max_distance, self.backoff)
         self.distances_ = distance_table(words, estimator, self.workers, self.cluster)
@@ -304,9 +304,8 @@ class TreeMetric(TreeMetricSettings, BracketInducer):
         dimensions = min(self.dimensions, max(2, types // 2))
         if dimensions < self.rank:
             raise corpus.error(f"only {types} different words: too few for vectors of rank {self.rank}")
-        learner = OsccaVectors(
-            dimensions=dimensions, min_count=1, seed=self.seed, workers=self.workers, cluster=self.cluster
-        ).fit(corpus)
+        where: dict[str, Any] = {"seed": self.seed, "workers": self.workers, "cluster": self.cluster}
+        learner = OsccaVectors(dimensions=dimensions, min_count=1, **where).fit(corpus)
         return learner.vocab_, learner.vectors_
 
     def _rows(self, sentences: Sentences, symbols: np.ndarray, vocab: Vocab, matrix: np.ndarray) -> np.ndarray:
@@ -374,12 +373,6 @@ class TreeMetric(TreeMetricSettings, BracketInducer):
         weighed = confidence or self.decode == "risk"
         return Brackets(parts[0], parts[1], parts[2] if weighed else np.zeros(0))
 
-    def _metric(self) -> Metric:
-        lean = self.lean * np.log(np.maximum(np.arange(201), 1.0))
-        gaps = self.boundaries * self.gaps_
-        estimator, risk = _ESTIMATORS.index(self.edge), int(self.decode == "risk")
-        return Metric(self.distances_, gaps, lean, estimator, self.temperature, risk)
-
     def _roots(self, gaps: np.ndarray, top: int) -> np.ndarray:
         """Logarithms of weights of the first word of the right part, float64 (n + 1,)."""
         n = len(gaps)
@@ -410,8 +403,10 @@ def _find(job: Job, model: TreeMetric) -> Found:
     roots, root_starts = np.concatenate([np.zeros(0), *rows]), starts_of(lengths + 1)
     n = int(np.maximum(lengths - 1, 0).sum())
     found = Found(np.zeros((n, 2), np.int32), np.zeros(n), np.zeros(len(symbols)), np.zeros(n), np.zeros(len(lengths)))
-    words = (symbols, gaps)
-    shortest_trees(words, starts, roots, root_starts, model._metric(), BRACKETS, confidence, found)
+    lean = model.lean * np.log(np.maximum(np.arange(LONGEST + 1), 1.0))
+    estimator, risk = _ESTIMATORS.index(model.edge), int(model.decode == "risk")
+    metric = Metric(model.distances_, model.boundaries * model.gaps_, lean, estimator, model.temperature, risk)
+    shortest_trees((symbols, gaps), starts, roots, root_starts, metric, BRACKETS, confidence, found)
     if model.top_bracket == "free":
         _root_at_longest(found, lengths)
     return found

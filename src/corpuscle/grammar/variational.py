@@ -182,10 +182,36 @@ def dirichlet_rows(rows: int, columns: int, shape: float, draws: np.ndarray) -> 
     return values / values.sum(axis=1, keepdims=True)
 
 
-class GrammarLearner:
+class Climber:
+    """A learner that does everything at the end of a sweep, until the objective gains too little; ``values`` float64
+    (2,): the objective of the last two iterations, NaN where there was none."""
+
+    def __init__(self, tolerance: float):
+        self.tolerance, self.values = tolerance, np.full(2, np.nan)
+
+    def steps(self, sweep: int) -> int:
+        return 0
+
+    def step(self, sweep: int, number: int) -> None:
+        return None
+
+    def converged(self) -> bool:
+        """Whether the last iteration gained too little."""
+        before, now = self.values.tolist()
+        return now - before < self.tolerance * abs(before)
+
+    def state(self) -> dict[str, np.ndarray]:
+        return {"values": self.values}
+
+    def sample(self) -> dict[str, np.ndarray]:
+        return self.state()
+
+
+class GrammarLearner(Climber):
     """One start, as a learner: its state are the common grammar and those of all languages."""
 
     def __init__(self, model: CommonGrammar, sizes: Sequence[int], restart: int, words: list[np.ndarray]):
+        super().__init__(model.tolerance)
         self.model, self.sizes = model, sizes
         self.allowed = model.allowed
         k, n = model.nonterminals, len(self.allowed)
@@ -208,13 +234,6 @@ class GrammarLearner:
         self.held: Chunks | None = None
         self.chunks: list[Any] = []
         self.annealing = 0 if model.estimate == "em" else model.annealing
-        self.values = np.full(2, np.nan)  # the objective of the last two iterations
-
-    def steps(self, sweep: int) -> int:
-        return 0
-
-    def step(self, sweep: int, number: int) -> None:
-        return None
 
     def _counts(self, power: float = 1.0) -> tuple[list[Grammar], float]:
         """Expected counts of each language, and the sum of log Z, with weights to a power."""
@@ -275,29 +294,19 @@ class GrammarLearner:
             moved.append(rows)
         self.common = Common(*moved)
 
-    def converged(self) -> bool:
-        """Whether the last iteration gained too little."""
-        before, now = self.values.tolist()
-        return now - before < self.model.tolerance * abs(before)
-
     def state(self) -> dict[str, np.ndarray]:
-        return {
-            "values": self.values,
-            "common/emits": self.common.emits,
-            "common/pairs": self.common.pairs,
+        return super().state() | {
+            "common/emits": self.common.emits, "common/pairs": self.common.pairs,
             "emits": np.stack([each.emits for each in self.grammars]),
             "pairs": np.stack([each.pairs for each in self.grammars]),
             "words": np.concatenate([each.words for each in self.grammars], axis=1),
-        }
+        }  # fmt: skip
 
     def restore(self, arrays: Mapping[str, np.ndarray], sweep: int, number: int) -> None:
         if any(arrays[name].shape != own.shape for name, own in self.state().items()):
             raise ValueError("it does not fit the text")
         self.common, self.grammars = restored_grammars(arrays, self.sizes)
         self.values = np.array(arrays["values"])
-
-    def sample(self) -> dict[str, np.ndarray]:
-        return self.state()
 
 
 def _normalised(counts: np.ndarray, before: np.ndarray) -> np.ndarray:

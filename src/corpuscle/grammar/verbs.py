@@ -5,23 +5,25 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
-from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 from corpuscle.catalogue import find
-from corpuscle.errors import InputError, SettingError
+from corpuscle.errors import SettingError
 from corpuscle.grammar.inputs import (
     TAGS,
     Words,
     bracketed_trees,
+    first_categories,
+    language_codes,
+    parsed_trees,
     read_text,
     read_with,
     tagged_words,
     words_of_bank,
     words_of_trees,
 )
-from corpuscle.parse.verbs import comparing
-from corpuscle.text.wording import number, percent
+from corpuscle.parse.verbs import compared, comparing
+from corpuscle.text.wording import number
 from corpuscle.verbs import (
     ITEMS,
     MOST,
@@ -59,17 +61,6 @@ _TREEBANK = ("grammar.pcfg", "grammar.em", "grammar.spectral")
 # ---- what grammars work on
 
 
-def _found(value: Any, wanted: int) -> Trees:
-    """Trees that a parser has written; where there are fewer than wanted, one a line, and a blank line is none."""
-    from corpuscle.text import read_brackets
-    from corpuscle.text.reading import trees
-
-    if not isinstance(value, str | PathLike):
-        return trees(value, None)
-    found = read_brackets(value)
-    return found if len(found) >= wanted else read_brackets(value, lines=True)
-
-
 # ---- learning from trees
 
 
@@ -86,12 +77,8 @@ def train(
         raise SettingError("--resume is for --method em: the others learn in one pass")
     model.fit(trees, dev, **keep.for_fit(model, trees))
     figures: dict[str, Any] = {**model.provenance_, "tuned": sorted(model.chosen_)}
-    return Learned(
-        model,
-        figures,
-        f"{figures['trees']:,} trees, {figures['phrases']:,} phrases, {figures['tags']:,} tags, "
-        f"{figures['rules']:,} rules",
-    )
+    told = "{trees:,} trees, {phrases:,} phrases, {tags:,} tags, {rules:,} rules".format_map(figures)
+    return Learned(model, figures, told)
 
 
 # ---- learning without trees
@@ -117,7 +104,7 @@ def induce(
     """Learn brackets from words with tags (CoNLL-U, word/TAG) or classes (plain text), without trees to learn from.
 
     Where TEXT is trees, only their words and tags are learned from, and the brackets are compared with theirs."""
-    from corpuscle.grammar import span_table
+    from corpuscle.grammar import class_vectors, span_table
     from corpuscle.words import class_sources, joint_sources
 
     bank, trees = text
@@ -125,7 +112,11 @@ def induce(
     if tag_map is not None:
         known["tag_map"] = tag_map
     if model.TAKES_VECTORS:
-        known["vectors"] = _vectors(vectors, class_model)
+        if vectors is None and class_model is not None:
+            vectors = class_vectors(class_model)
+        elif not (vectors is None or isinstance(vectors, tuple)):
+            vectors = vectors.vocab_, vectors.vectors_
+        known["vectors"] = vectors
     model.fit(bank, **known, **keep.for_fit(model, bank))
     figures: dict[str, Any] = dict(model.provenance_)
     more = ""
@@ -136,17 +127,8 @@ def induce(
         figures["brackets"] = rows
         columns = ("trees", "words at most", "sentences", "F1", "without whole sentences", "mean of sentences")
         more = "\n" + Table(columns, [row.values() for row in rows]).text()
-    told = f"{figures['sentences']:,} sentences, {figures['words']:,} words, {figures['symbols']:,} symbols"
+    told = "{sentences:,} sentences, {words:,} words, {symbols:,} symbols".format_map(figures)
     return Learned(model, figures, told, more)
-
-
-def _vectors(vectors: Any, class_model: Any) -> Any:
-    """Vectors of words: those that were given, or classes as vectors."""
-    from corpuscle.grammar import class_vectors
-
-    if vectors is None:
-        return None if class_model is None else class_vectors(class_model)
-    return vectors if isinstance(vectors, tuple) else (vectors.vocab_, vectors.vectors_)
 
 
 @verb("grammar", "grammar distances brackets.grammar -o distances.tsv", out="-")
@@ -162,11 +144,9 @@ def distances(model: TreeMetric = a_model("grammar", "grammar.treemetric")) -> T
 
 
 @verb(
-    "grammar",
-    "grammar common one.txt other.txt -o common.grammar",
-    out="model",
-    settings="corpuscle.grammar.settings:CommonSettings",
-)
+    "grammar", "grammar common one.txt other.txt -o common.grammar",
+    out="model", settings="corpuscle.grammar.settings:CommonSettings",
+)  # fmt: skip
 def common(
     texts: Sequence[Any] = path(many=True),
     *,
@@ -184,60 +164,18 @@ def common(
     from corpuscle.figures.plots import Series, line_plot
     from corpuscle.grammar import CommonGrammar, deviations, language_tree
 
-    codes, model = _codes(texts, languages), CommonGrammar(**settings)
+    codes, model = language_codes(texts, languages), CommonGrammar(**settings)
     corpora = [read_text(each, model, None) for each in texts]
-    starts = _starts(model, texts, corpora, class_model or ())
+    starts = first_categories(model, texts, corpora, class_model or ())
     model.fit(corpora, codes, starts=starts, **keep.for_fit(model, corpora))
     if plot is not None:
         series = Series("objective", list(range(1, len(model.history_) + 1)), model.history_.tolist())
         svg = line_plot([series], title="Objective by iteration", x_label="iteration", y_label="objective")
         Picture(svg).write(plot)
     figures = {**model.provenance_, "deviations": deviations(model), "tree": language_tree(model)}
-    return Learned(
-        model,
-        figures,
-        f"{figures['sentences']:,} sentences of {len(corpora)} languages ({figures['left_out']:,} left out), "
-        f"{figures['iterations']} iterations, objective {number(figures['objective'])}",
-        f"\n{figures['tree']}",
-    )
-
-
-def _codes(texts: Sequence[Any], languages: str | None) -> list[str] | None:
-    """Codes of languages: as given, or the names of their files without folder and ending; None if these are none."""
-    from pathlib import PurePath
-
-    if languages is None and not all(isinstance(text, str | PathLike) for text in texts):
-        return None
-    codes = [PurePath(text).name.partition(".")[0] for text in texts] if languages is None else languages.split(",")
-    if len(codes) != len(texts) or len(set(codes)) < len(codes) or not all(codes):
-        raise SettingError("every text needs a language code of its own: --languages en,de,...")
-    return codes
-
-
-def _starts(model: CommonGrammar, texts: Sequence[Any], corpora: list[Corpus], class_models: Sequence[Any]) -> Any:
-    """What words are to categories at first, by their tags or classes; None at random."""
-    import numpy as np
-
-    from corpuscle.grammar import starts_from_groups, starts_from_tags
-    from corpuscle.text import read_conllu
-    from corpuscle.text.conllu import is_treebank
-
-    if (model.start == "classes") != bool(class_models) or (class_models and len(class_models) != len(texts)):
-        raise SettingError("--start classes needs a --class-model for each text, in the same order")
-    if model.start == "random":
-        return None
-    if model.start == "classes":
-        groups = [
-            np.asarray(classes.classes_)[classes.vocab_.mapping_from(text.vocab)]
-            for classes, text in zip(class_models, corpora, strict=True)
-        ]
-        return [starts_from_groups(each, model.nonterminals, model.seed, i) for i, each in enumerate(groups)]
-    for text in texts:
-        if not is_treebank(text):
-            raise InputError(text, None, "--start tags needs CoNLL-U files with UPOS")
-    banks = [read_conllu(text) for text in texts]
-    tags = sorted({tag for bank in banks for tag in bank.tags.used} - {"_"})
-    return [starts_from_tags(bank, model.nonterminals, tags) for bank in banks]
+    sizes = f"{figures['sentences']:,} sentences of {len(corpora)} languages ({figures['left_out']:,} left out)"
+    told = f"{sizes}, {figures['iterations']} iterations, objective {number(figures['objective'])}"
+    return Learned(model, figures, told, f"\n{figures['tree']}")
 
 
 _COMMON = a_model("grammar", "grammar.common")
@@ -254,7 +192,7 @@ def rules(
     """The rules that languages share, with their common probability and an example in each language."""
     from corpuscle.grammar import common_rules
 
-    called = names or list(map(str, range(model.nonterminals)))
+    called = names or [*map(str, range(model.nonterminals))]
     values = [
         rule._asdict() | {"rule": f"{called[rule.parent]} -> {called[rule.left]} {called[rule.right]}"}
         for rule in common_rules(model, most)
@@ -399,10 +337,7 @@ _LEAST: Any = setting("Only constituents with at least this share.", default=0.0
 
 @verb("grammar", "grammar marginals trees.grammar text.txt", work=True)
 def marginals(
-    model: Any = a_model("grammar"),
-    input: Words = read_with("read_words", default="-"),
-    *,
-    least: float = _LEAST,
+    model: Any = a_model("grammar"), input: Words = read_with("read_words", default="-"), *, least: float = _LEAST
 ) -> Shown:
     """How likely every constituent of every sentence is, over all its trees."""
     found = model.marginals(input.corpus, least, input.tags)
@@ -446,7 +381,7 @@ def evaluate(
 
     shares: dict[str, float] = {}
     if model is None:
-        trees = _found(found, len(gold))
+        trees = parsed_trees(found, len(gold))
     else:
         words = words_of_trees(gold, model.needs_tags or tags == "gold")
         shares = overlap_shares(model, words.corpus, names.get("model", "the model"))
@@ -476,22 +411,14 @@ def compare(
     """Compare two parses of the same sentences: the differences of their F1, paired by sentence."""
     from corpuscle.measure import bracket_scores, compare_brackets
 
-    sides = _found(trees_a, len(gold)), _found(trees_b, len(gold))
+    sides = parsed_trees(trees_a, len(gold)), parsed_trees(trees_b, len(gold))
     how: dict[str, Any] = {"punctuation": punctuation, "max_length": max_length, "seed": seed}
-    values: dict[str, Any] = {}
-    lines = []
-    for side, trees in zip("ab", sides, strict=True):
-        path = names.get(f"trees_{side}")
-        with comparing(path):
-            result = bracket_scores(gold, trees, **how)
-        values |= {f"{name}_{side}": result[name] for name in ("labelled_f1", "unlabelled_f1", "exact")}
-        labelled, unlabelled = percent(result["labelled_f1"]), percent(result["unlabelled_f1"])
-        lines.append(f"{path or side}: labelled F1 {labelled}, unlabelled {unlabelled}")
-    for figure in ("labelled_f1", "unlabelled_f1", "spans_f1"):
-        difference = compare_brackets(gold, *sides, figure=figure, **how)
-        values |= difference.to_json() if figure == "labelled_f1" else {figure: difference.to_json()}
-        lines.append(f"{figure.replace('_f1', ' F1')}: {difference.text()}")
-    return Answer(values, "\n".join(lines))
+    return compared(
+        dict(zip(("trees_a", "trees_b"), sides, strict=True)), names, partial(bracket_scores, gold, **how),
+        partial(compare_brackets, gold, *sides, **how),
+        {"labelled_f1": "labelled F1", "unlabelled_f1": "unlabelled F1", "spans_f1": "spans F1"},
+        {"labelled_f1": "labelled F1", "unlabelled_f1": "unlabelled", "exact": ""},
+    )  # fmt: skip
 
 
 @verb("grammar", "grammar dependencies gold.mrg -o gold.conllu", out="-")
@@ -624,11 +551,8 @@ def sample_typed(
     """Trees of each sentence drawn by their probability, as brackets."""
     words = _typed(model, text, tagger)
     drawn = model.sample_trees(words.corpus, draws, seed=seed, tags=words.tags) if len(words.corpus) else []
-    rows = [
-        {"words": list(forms), "trees": [brackets for _, brackets in _each_tree(found)]}
-        for forms, found in zip(words.corpus, drawn, strict=True)
-    ]
-    return {"sentences": rows}
+    trees = ([brackets for _, brackets in _each_tree(found)] for found in drawn)
+    return {"sentences": [{"words": list(w), "trees": each} for w, each in zip(words.corpus, trees, strict=True)]}
 
 
 @view("grammar", text="a b c")
@@ -637,10 +561,8 @@ def doubts(model: Any, text: Treebank = treebank(raw=True), *, tagger: Any, n: i
     from corpuscle.measure import least_sure, unsure_item
 
     found = parse_typed(model, text, tagger=tagger)["sentences"]
-    items = [
-        unsure_item({"tree": each["tree"]}, [min(1.0, max(0.0, node["sure"])) for node in each["nodes"]])
-        for each in found
-    ]
+    sure = [[min(1.0, max(0.0, node["sure"])) for node in each["nodes"]] for each in found]
+    items = [unsure_item({"tree": each["tree"]}, shares) for each, shares in zip(found, sure, strict=True)]
     return least_sure(items, n, layer="brackets", choices=[])
 
 

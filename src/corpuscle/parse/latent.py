@@ -21,7 +21,7 @@ Zhang, "A spectral algorithm for learning hidden Markov models", 2009, appendix 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -313,13 +313,18 @@ def moments_of(trees: Trees, basis: np.ndarray, which: int, settings: RerankSett
         add_triples(trees, *piece, basis, stop, which, by_nodes, sums, room)
         return sums
 
-    whole = moments_for(basis.shape[1], marks)
-    for part in each(work, list(pairwise(chunks_of(lengths + 1, _WORDS).tolist())), settings.workers):
-        for total, more in zip(whole, part, strict=True):
-            total += more
+    whole = _summed(moments_for(basis.shape[1], marks), work, lengths, settings.workers)
     for name, array in whole._asdict().items():
         if name not in ("total", "seen") and whole.total[0] > 0:
             array /= whole.total[0]
+    return whole
+
+
+def _summed(whole: Any, work: Callable[[tuple[int, int]], Any], lengths: np.ndarray, workers: int | None) -> Any:
+    """Add what is found in parts of the sentences to a record of arrays."""
+    for part in each(work, list(pairwise(chunks_of(lengths + 1, _WORDS).tolist())), workers):
+        for total, more in zip(whole, part, strict=True):
+            total += more
     return whole
 
 
@@ -536,10 +541,7 @@ def _expected(trees: Trees, states: States, workers: int | None) -> Expectations
         expect(trees, *piece, states, up_down(int(lengths[slice(*piece)].max()), len(states.start)), found)
         return found
 
-    whole = expectations_for(states)
-    for part in each(work, list(pairwise(chunks_of(lengths + 1, _WORDS).tolist())), workers):
-        for total, more in zip(whole, part, strict=True):
-            total += more
+    whole = _summed(expectations_for(states), work, lengths, workers)
     for side in range(len(states.stops)):
         both = whole.stopped / states.stops[side] * states.steps[side] * states.words[END][:, None]
         whole.steps[side] += both

@@ -13,9 +13,9 @@ chosen; development lists, if there are any, are held out beside them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -116,7 +116,7 @@ def right_heads(lists: Lists, gold: np.ndarray) -> np.ndarray:
 
 
 def best_trees_of(lists: Lists, scores: np.ndarray) -> np.ndarray:
-    """The tree of each list with the largest score, the first of equal ones: int64 (n_sentences,), -1 where it is empty."""
+    """The tree of each list with the largest score, the first of equals: int64 (n_sentences,), -1 where it is empty."""
     filled = np.flatnonzero(np.diff(lists.firsts))
     best = np.full(len(lists.firsts) - 1, -1, np.int64)
     if len(filled):
@@ -136,13 +136,14 @@ def heads_of(lists: Lists, trees: np.ndarray) -> np.ndarray:
 
 def scores_of(lists: Lists, ranking: Ranking, workers: int | None = None) -> np.ndarray:
     """The score of every tree, float64 (n_trees,)."""
-    scores = np.zeros(int(lists.firsts[-1]))
+    return _of_trees(lists, score_candidates, ranking, workers)
 
-    def work(piece: tuple[int, int]) -> None:
-        score_candidates(lists, *piece, ranking, room_for_lists(lists), scores)
 
-    each(work, pieces(lists), workers)
-    return scores
+def _of_trees(lists: Lists, kernel: Callable[..., Any], given: Any, workers: int | None) -> np.ndarray:
+    """What a kernel says of every tree, float64 (n_trees,)."""
+    found = np.zeros(int(lists.firsts[-1]))
+    each(lambda piece: kernel(lists, *piece, given, room_for_lists(lists), found), pieces(lists), workers)
+    return found
 
 
 # ---- numbers of trees
@@ -173,13 +174,7 @@ def valence_logs(bank: Treebank, tags: np.ndarray, n_tags: int) -> np.ndarray:
 
 def valences_of(lists: Lists, logs: np.ndarray, workers: int | None = None) -> np.ndarray:
     """The log probability of the numbers of children of each tree, (n_trees,)."""
-    found = np.zeros(int(lists.firsts[-1]))
-
-    def work(piece: tuple[int, int]) -> None:
-        valences(lists, *piece, logs, room_for_lists(lists), found)
-
-    each(work, pieces(lists), workers)
-    return found
+    return _of_trees(lists, valences, logs, workers)
 
 
 def standardised(lists: Lists, deviations: np.ndarray | None = None) -> tuple[Lists, np.ndarray]:
@@ -237,16 +232,10 @@ def learn_weights(settings: RerankSettings, lists: Judged, value: float) -> Iter
     """Weights of features, then of numbers, float64 (2^hash_bits + numbers,): once by maxent, after every pass by the
     perceptron; ``value``: the variance of the former, the weight of the parser's score for the latter."""
     start = np.zeros((1 << settings.hash_bits) + lists.lists.numbers.shape[1])
-    if settings.learner == "perceptron":
-        return _perceptron(settings, lists, _with_base(settings, start, value))
-    base = _START if settings.base_weight is None else settings.base_weight
-    return iter([_maxent(settings, lists, _with_base(settings, start, base), value)])
-
-
-def _with_base(settings: RerankSettings, weights: np.ndarray, base: float) -> np.ndarray:
-    """The weights with that of the parser's score, if that is among the features."""
-    weights[1 << settings.hash_bits] = base if "base" in settings.features else 0.0
-    return weights
+    perceptron = settings.learner == "perceptron"
+    base = value if perceptron else _START if settings.base_weight is None else settings.base_weight
+    start[1 << settings.hash_bits] = base if "base" in settings.features else 0.0
+    return _perceptron(settings, lists, start) if perceptron else iter([_maxent(settings, lists, start, value)])
 
 
 def _perceptron(settings: RerankSettings, learned: Judged, start: np.ndarray) -> Iterator[np.ndarray]:
@@ -310,20 +299,20 @@ class Trials:
         grid = BASE_WEIGHTS if settings.learner == "perceptron" else VARIANCES
         chosen = given is None and (settings.learner == "maxent" or "base" in settings.features)
         self.values = grid if chosen else (grid[0] if given is None else given,)
-        self._settings, self._folds, self._dev = settings, folds, dev
-        self._words = sum(int(part.lists.starts[-1]) for part in (*folds, *([] if dev is None else [dev])))
+        self._settings, self._folds = settings, folds
+        self._parts = [*folds, *([] if dev is None else [dev])]
+        self._words = sum(int(part.lists.starts[-1]) for part in self._parts)
         passes = settings.passes if settings.learner == "perceptron" else 1
         self.shares = np.zeros((len(self.values), passes))
 
     def steps(self, sweep: int) -> int:
         """How many parts are held out."""
-        return len(self._folds) + (self._dev is not None)
+        return len(self._parts)
 
     def step(self, sweep: int, number: int) -> None:
         """Learn from all folds but one, or, at last, from all, and judge by the one, or by development lists."""
-        judged = self._folds[number] if number < len(self._folds) else self._dev
+        judged = self._parts[number]
         learned = Judged.joined([fold for fold in self._folds if fold is not judged])
-        assert judged is not None
         weight = judged.lists.starts[-1] / max(1, self._words)
         for passed, weights in enumerate(learn_weights(self._settings, learned, self.values[sweep])):
             self.shares[sweep, passed] += weight * share_right(self._settings, judged, weights)

@@ -11,9 +11,9 @@ learning of approximate dependency parsing algorithms", 2006.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from os import PathLike
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -21,20 +21,15 @@ from corpuscle import learning
 from corpuscle import model as container
 from corpuscle.errors import SettingError, warn
 from corpuscle.learning import Checkpoint
+from corpuscle.measure import Result, attachment
 from corpuscle.model import Array
 from corpuscle.parse.base import LONGEST, RELATIONS, DependencyParser, Online, signature
-from corpuscle.parse.decoding import (
-    PAIRED,
-    TEMPERATURES,
-    Ranked,
-    chunks_for,
-    temper_chunk,
-)
+from corpuscle.parse.decoding import PAIRED, TEMPERATURES, Ranked, chunks_for, temper_chunk
 from corpuscle.parse.kernels.features import Layers
 from corpuscle.parse.kernels.training import Decoding, Learning, Room, crossings, learn, lift, room_for
 from corpuscle.parse.settings import MstSettings
 from corpuscle.parse.words import N_TAGS, SOURCES, TAG_LAYERS, layers_of, sources_of, tag_layers
-from corpuscle.random import folds
+from corpuscle.random import Random, folds
 from corpuscle.settings import learned
 from corpuscle.tag import Tagger, jackknife
 from corpuscle.text.overlap import item_hashes
@@ -327,3 +322,41 @@ def _check(loaded: container.Container) -> None:
         raise ValueError("its table of weights does not fit its settings")
     if arrays["relation_weights"].shape[1] and len(arrays["relation_weights"]) != 1 << model.relation_bits:
         raise ValueError("its table of relations does not fit its settings")
+
+
+# ---- learning curves
+
+
+_LEAST = 20
+"""A parser of fewer sentences says nothing."""
+
+
+class Point(NamedTuple):
+    """A parser of so many sentences and words, and what it scores."""
+
+    sentences: int
+    words: int
+    parser: MstParser
+    result: Result
+
+
+def learning_curve(
+    learner: MstParser,
+    bank: Treebank,
+    held_out: Treebank,
+    points: int = 5,
+    *,
+    known: WordFeatures | None = None,
+    draws: int = 1000,
+) -> Iterator[Point]:
+    """Parsers of a part of the trees, of twice as many, and so on to all of them, smallest first; each part has the
+    sentences of the one before it, drawn at random."""
+    if len(bank) < _LEAST:
+        raise bank.error(f"a learning curve needs at least {_LEAST} sentences, not {len(bank)}")
+    order = np.argsort(Random(learner.seed, "parse.curve").uniforms(len(bank)), kind="stable")
+    sizes = [size for halvings in range(points - 1, -1, -1) if (size := len(bank) >> halvings) >= _LEAST]
+    for size in sizes:
+        part = bank.select(np.sort(order[:size]))
+        parser = learner.replace().fit(part, known=known)
+        result = attachment(held_out, parser.annotate(held_out), draws=draws, seed=learner.seed)
+        yield Point(size, part.corpus.n_tokens, parser, result)

@@ -23,6 +23,8 @@ from corpuscle import model as container
 from corpuscle.errors import SettingError
 from corpuscle.learning import Checkpoint
 from corpuscle.parse import latent
+from corpuscle.parse.base import signature
+from corpuscle.parse.decoding import Parses
 from corpuscle.parse.kernels.reranking import MOST_CHILDREN, Lists
 from corpuscle.parse.latent import LATENT, LatentTrees, Likelihoods
 from corpuscle.parse.lists import (
@@ -45,7 +47,7 @@ from corpuscle.parse.lists import (
     valence_logs,
     valences_of,
 )
-from corpuscle.parse.mst import ARCS, MstParser, Parses, signature
+from corpuscle.parse.mst import ARCS, MstParser
 from corpuscle.parse.settings import RerankSettings
 from corpuscle.random import folds
 from corpuscle.settings import learned
