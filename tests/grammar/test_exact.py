@@ -45,7 +45,7 @@ def learned(trees, weights, *, change=0):
     serving = Serving(tables, latent, root / weights.sum(), Directions(found.pairs, found.tags), np.ones(n, bool))
     model = Pcfg(rare_count=0, chain_weight=0.0, look_weight=0.0)
     model.tables_ = tables
-    vars(model)["_served"] = serving
+    vars(model)["serving"] = serving
     return model
 
 

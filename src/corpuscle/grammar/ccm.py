@@ -27,16 +27,7 @@ import numpy as np
 
 from corpuscle.engine.dp.cky import cell_numbers, cells_of
 from corpuscle.grammar.induction import INDUCED, BracketInducer, Brackets, check_induced
-from corpuscle.grammar.kernels.spans import (
-    BRACKETS,
-    WEIGHTS,
-    best_bracketings,
-    keys_of_spans,
-    mark_brackets,
-    posteriors,
-    random_bracketing,
-    random_splits,
-)
+from corpuscle.grammar.kernels import spans as kernels
 from corpuscle.grammar.sentences import Sentences, TagMap, WordSymbols
 from corpuscle.grammar.settings import CcmSettings
 from corpuscle.grammar.variational import Climber
@@ -100,7 +91,7 @@ class _Scores(NamedTuple):
 def _expect(spans: _Spans, scores: _Scores) -> tuple[np.ndarray, np.ndarray]:
     """How likely every span of a chunk is, and the logarithms of all weight."""
     shares, totals = np.zeros(len(spans.yields)), np.zeros(len(spans.lengths))
-    posteriors(scores.of(spans), spans.lengths, WEIGHTS, shares, totals)
+    kernels.posteriors(scores.of(spans), spans.lengths, kernels.WEIGHTS, shares, totals)
     return np.minimum(shares, 1.0), totals
 
 
@@ -233,20 +224,20 @@ class ConstituentContext(CcmSettings, BracketInducer):
         """The hashes of the yields and contexts of all spans, uint64."""
         n = int(_first_cells(lengths)[-1])
         found = [np.zeros(n, np.uint64), np.zeros(n, np.uint64)]
-        keys_of_spans(symbols, lengths, len(self.symbols_), found[0], found[1])
+        kernels.keys_of_spans(symbols, lengths, len(self.symbols_), found[0], found[1])
         return found
 
     def _start(self, sentences: Sentences) -> np.ndarray:
         """How likely each span is at first."""
         shares = np.zeros(int(_first_cells(sentences.lengths)[-1]))
         if self.start == "splits":
-            random_splits(sentences.lengths, shares)
+            kernels.random_splits(sentences.lengths, shares)
             return shares
         brackets = [np.zeros((0, 2), np.int32)]
         for which, n in enumerate(sentences.lengths.tolist()):
             brackets.append(np.zeros((n - 1, 2), np.int32))
-            random_bracketing(0, n, stream(self.seed, purpose_id("grammar.ccm"), 0, which), brackets[-1])
-        mark_brackets(np.concatenate(brackets), sentences.lengths, shares)
+            kernels.random_bracketing(0, n, stream(self.seed, purpose_id("grammar.ccm"), 0, which), brackets[-1])
+        kernels.mark_brackets(np.concatenate(brackets), sentences.lengths, shares)
         return shares
 
     def _empty_contexts(self, symbols: np.ndarray, starts: np.ndarray) -> np.ndarray:
@@ -288,7 +279,7 @@ def _bracketed(job: tuple[_Spans, _Scores, bool], model: ConstituentContext) -> 
         if model.decode == "risk":
             wide = [np.arange(cells_of(n)) >= n for n in lengths.tolist()]  # spans of more than one word
             values = np.where(np.concatenate([np.zeros(0, bool), *wide]), shares, 0.0)
-    best_bracketings(values, lengths, BRACKETS, brackets)
+    kernels.best_bracketings(values, lengths, kernels.BRACKETS, brackets)
     if weigh:
         numbers = np.repeat(np.arange(len(lengths)), np.maximum(lengths - 1, 0))
         first = _first_cells(lengths)[numbers]

@@ -176,9 +176,8 @@ class StateLearner:
         return self._found
 
     def state(self) -> dict[str, np.ndarray]:
-        return {f"states/{name}": array for name, array in self.counts._asdict().items()} | {
-            "logp": np.array([self._found])
-        }
+        counts = {f"states/{name}": array for name, array in self.counts._asdict().items()}
+        return {**counts, "logp": np.array([self._found])}
 
     def restore(self, arrays: Mapping[str, np.ndarray], sweep: int, number: int) -> None:
         self.counts = States(*(np.array(arrays[f"states/{name}"]) for name in States._fields))

@@ -308,9 +308,7 @@ def operators_of(counted: Counted, tables: Tables, moments: Moments, smoothing: 
     around = _mean_by(symbols, moments.outside, n_symbols)
     phrase = np.flatnonzero(counted.rules >= 0)
     lefts, rights = nodes.lefts[phrase], nodes.rights[phrase]
-    as_left, as_right = (
-        _mean_by(symbols[child], moments.inside[child], n_symbols) for child in (lefts, rights)
-    )  # fmt: skip
+    as_left, as_right = (_mean_by(symbols[child], moments.inside[child], n_symbols) for child in (lefts, rights))
     order, edges = _groups(counted.rules, len(tables.counts))
     blocks, rules = [], tables.rules
     for r in range(len(tables.counts)):
@@ -353,19 +351,14 @@ OPERATORS: dict[str, Array] = {
 }
 
 
-def _arrays_for(extra: Mapping[str, Any]) -> dict[str, Array]:
-    return {**ITEMS, **TABLES, **(STATES if extra.get("estimate") == "cluster" else OPERATORS)}
-
-
 def _check(content: Container) -> None:
     check_tables(content)
     if "operators/ranks" in content.arrays:
         ranks = content.arrays["operators/ranks"]
         sizes = np.prod([ranks[content.arrays[f"rules/{part}"]] for part in ("parents", "lefts", "rights")], axis=0)
         starts = np.cumsum(sizes) - sizes
-        if not np.array_equal(starts, content.arrays["operators/starts"]) or sizes.sum() != len(
-            content.arrays["operators/values"]
-        ):
+        where, values = content.arrays["operators/starts"], content.arrays["operators/values"]
+        if not np.array_equal(starts, where) or sizes.sum() != len(values):
             raise ValueError("its operators do not fit its rules")
 
 
@@ -376,7 +369,10 @@ class SpectralGrammar(SpectralSettings, TreebankGrammar):
     ``counts_``, the ``States``. What the other estimate would have learned is None.
     """
 
-    KIND: ClassVar[Kind] = Kind("grammar.spectral", 1, _arrays_for, check=_check)
+    KIND: ClassVar[Kind] = Kind(
+        "grammar.spectral", 1, check=_check,
+        arrays=lambda extra: {**ITEMS, **TABLES, **(STATES if extra.get("estimate") == "cluster" else OPERATORS)},
+    )  # fmt: skip
     SAVED: ClassVar = {
         "ranks_": Arrays("operators/ranks", copied=True),
         "operators_": Record(Operators, "operators/", copied=True),
@@ -456,11 +452,9 @@ class SpectralGrammar(SpectralSettings, TreebankGrammar):
             state[rows] = KMeans(int(min(ranks[a], distinct)), n_init=1, random_state=self.seed).fit(points).labels_
 
         each(clusters, [a for a in range(len(ranks)) if ranks[a] > 1], self.threads)
-        counts = States(
-            ranks, np.zeros((len(ranks), most)), np.zeros((len(tables.counts), most)),
-            np.zeros((len(tables.counts), most, most)), np.zeros((len(tables.counts), most, most)),
-            np.zeros((tables.lexicon.counts.nnz, most)),
-        )  # fmt: skip
+        n = len(tables.counts)
+        shapes = (len(ranks), most), (n, most), (n, most, most), (n, most, most), (tables.lexicon.counts.nnz, most)
+        counts = States(ranks, *map(np.zeros, shapes))
         np.add.at(counts.root, (nodes.symbols[counted.roots], state[counted.roots]), 1.0)
         phrase, tags = np.flatnonzero(counted.rules >= 0), np.flatnonzero(counted.pairs >= 0)
         here = counted.rules[phrase], state[phrase]

@@ -9,19 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from corpuscle.catalogue import find
 from corpuscle.errors import SettingError
-from corpuscle.grammar.inputs import (
-    TAGS,
-    Words,
-    bracketed_trees,
-    first_categories,
-    language_codes,
-    parsed_trees,
-    read_text,
-    read_with,
-    tagged_words,
-    words_of_bank,
-    words_of_trees,
-)
+from corpuscle.grammar import inputs
+from corpuscle.grammar.inputs import TAGS, Words, bracketed_trees, read_with, tagged_words, words_of_bank
 from corpuscle.parse.verbs import compared, comparing
 from corpuscle.text.wording import number
 from corpuscle.verbs import (
@@ -164,9 +153,9 @@ def common(
     from corpuscle.figures.plots import Series, line_plot
     from corpuscle.grammar import CommonGrammar, deviations, language_tree
 
-    codes, model = language_codes(texts, languages), CommonGrammar(**settings)
-    corpora = [read_text(each, model, None) for each in texts]
-    starts = first_categories(model, texts, corpora, class_model or ())
+    codes, model = inputs.language_codes(texts, languages), CommonGrammar(**settings)
+    corpora = [inputs.read_text(each, model, None) for each in texts]
+    starts = inputs.first_categories(model, texts, corpora, class_model or ())
     model.fit(corpora, codes, starts=starts, **keep.for_fit(model, corpora))
     if plot is not None:
         series = Series("objective", list(range(1, len(model.history_) + 1)), model.history_.tolist())
@@ -381,9 +370,9 @@ def evaluate(
 
     shares: dict[str, float] = {}
     if model is None:
-        trees = parsed_trees(found, len(gold))
+        trees = inputs.parsed_trees(found, len(gold))
     else:
-        words = words_of_trees(gold, model.needs_tags or tags == "gold")
+        words = inputs.words_of_trees(gold, model.needs_tags or tags == "gold")
         shares = overlap_shares(model, words.corpus, names.get("model", "the model"))
         trees = model.parse(*words).trees
     with comparing(None):
@@ -411,7 +400,7 @@ def compare(
     """Compare two parses of the same sentences: the differences of their F1, paired by sentence."""
     from corpuscle.measure import bracket_scores, compare_brackets
 
-    sides = parsed_trees(trees_a, len(gold)), parsed_trees(trees_b, len(gold))
+    sides = inputs.parsed_trees(trees_a, len(gold)), inputs.parsed_trees(trees_b, len(gold))
     how: dict[str, Any] = {"punctuation": punctuation, "max_length": max_length, "seed": seed}
     return compared(
         dict(zip(("trees_a", "trees_b"), sides, strict=True)), names, partial(bracket_scores, gold, **how),

@@ -142,18 +142,25 @@ class DependencyParser(container.Model):
     def _learn_relations(self, layers: Any, bank: Treebank, passes: int, checkpoint: Checkpoint) -> None:
         """Learn the names of arcs from a treebank, if all of its words have one."""
         names = bank.relations.vocab.strings[FIRST:]
-        self.relations_ = Vocab.from_words(names)
-        rows = 1 << self.settings["relation_bits"]
         ids = np.maximum(bank.relations.ids - FIRST, 0).astype(np.int32)
         if not names or (bank.relations.ids < FIRST).any():
-            self.relations_, self.relation_weights_ = Vocab.from_words([]), np.zeros((0, 0), np.float32)
+            self._forget_relations()
             return
-        room = room_for(int(bank.corpus.lengths.max()), 1, N_TAGS)
+        self._relation_weights(layers, bank, ids, names, passes, checkpoint)
+
+    def _forget_relations(self) -> None:
+        self.relations_, self.relation_weights_ = Vocab.from_words([]), np.zeros((0, 0), np.float32)
+
+    def _relation_weights(
+        self, layers: Any, bank: Treebank, ids: np.ndarray, names: list[str], passes: int, checkpoint: Checkpoint
+    ) -> None:
+        """Learn the weights of relations from trees; ``ids`` int32 (n_words,): that of each arc, -1 if not known."""
+        rows, room = 1 << self.settings["relation_bits"], room_for(int(bank.corpus.lengths.max()), 1, N_TAGS)
         known = bank.heads.astype(np.int32), ids, bank.corpus.sentence_starts
         learner = RelationLearner(layers, known, rows, len(names), room, seed=self.settings["seed"])
         facts = {"rows": rows, "relations": len(names)}
         checkpoint.run(learner, passes, facts=facts, title="relations", note="wrong {:.3f}")
-        self.relation_weights_ = learner.mean()
+        self.relations_, self.relation_weights_ = Vocab.from_words(names), learner.mean()
 
 
 def check_length(bank: Treebank) -> None:
@@ -162,6 +169,14 @@ def check_length(bank: Treebank) -> None:
     if longest > LONGEST:
         where = int(np.argmax(bank.corpus.lengths))
         raise bank.error(f"sentence {where + 1} has {longest:,} words; at most {LONGEST:,} are parsed", where)
+
+
+def check_weights(model: Any, arrays: Mapping[str, np.ndarray]) -> None:
+    """Raise a ``ValueError`` if tables of weights do not have the size that the settings of their parser say."""
+    if len(arrays["weights"]) != 1 << model.hash_bits:
+        raise ValueError("its table of weights does not fit its settings")
+    if arrays["relation_weights"].shape[1] and len(arrays["relation_weights"]) != 1 << model.relation_bits:
+        raise ValueError("its table of relations does not fit its settings")
 
 
 def signature(bank: Treebank, known: WordFeatures | None = None) -> str:

@@ -33,24 +33,8 @@ from corpuscle.engine.linalg.lowrank import krylov_svd
 from corpuscle.engine.linalg.sparse import Rows, SparseOperator
 from corpuscle.errors import SettingError
 from corpuscle.model import Array, vocab_arrays
-from corpuscle.parse.kernels.latent import (
-    LEFT,
-    PAIRS,
-    RIGHT,
-    Expectations,
-    Moments,
-    Observables,
-    States,
-    Trees,
-    add_triples,
-    expect,
-    expectations_for,
-    list_room,
-    moments_for,
-    score_lists,
-    sum_room,
-    up_down,
-)
+from corpuscle.parse.kernels import latent as kernels
+from corpuscle.parse.kernels.latent import LEFT, PAIRS, RIGHT, Expectations, Moments, Observables, States, Trees
 from corpuscle.parse.settings import RerankSettings
 from corpuscle.random import Random
 from corpuscle.scale import chunks_of, each
@@ -294,10 +278,10 @@ def score_trees(
 
     def work(piece: tuple[int, int]) -> None:
         first, last = piece
-        room = list_room(int(lengths[first:last].max()), int(counts[first:last].max()), len(model.start))
+        room = kernels.list_room(int(lengths[first:last].max()), int(counts[first:last].max()), len(model.start))
         here = slice(int(lists[first]), int(lists[last]))
         own = heads[begins[first] : begins[last]]
-        score_lists(model, trees, first, last, lists, own, room, signs[here], logs[here])
+        kernels.score_lists(model, trees, first, last, lists, own, room, signs[here], logs[here])
 
     each(work, list(pairwise(bounds)), workers)
     known = (signs > 0) & np.isfinite(logs)
@@ -309,11 +293,14 @@ def moments_of(trees: Trees, basis: np.ndarray, which: int, settings: RerankSett
     lengths, by_nodes, stop = np.diff(trees.starts), settings.weighting == "nodes", END if settings.stops else -1
 
     def work(piece: tuple[int, int]) -> Moments:
-        sums, room = moments_for(basis.shape[1], marks), sum_room(int(lengths[slice(*piece)].max()), basis.shape[1])
-        add_triples(trees, *piece, basis, stop, which, by_nodes, sums, room)
+        sums, room = (
+            kernels.moments_for(basis.shape[1], marks),
+            kernels.sum_room(int(lengths[slice(*piece)].max()), basis.shape[1]),
+        )
+        kernels.add_triples(trees, *piece, basis, stop, which, by_nodes, sums, room)
         return sums
 
-    whole = _summed(moments_for(basis.shape[1], marks), work, lengths, settings.workers)
+    whole = _summed(kernels.moments_for(basis.shape[1], marks), work, lengths, settings.workers)
     for name, array in whole._asdict().items():
         if name not in ("total", "seen") and whole.total[0] > 0:
             array /= whole.total[0]
@@ -537,11 +524,13 @@ def _expected(trees: Trees, states: States, workers: int | None) -> Expectations
     lengths = np.diff(trees.starts)
 
     def work(piece: tuple[int, int]) -> Expectations:
-        found = expectations_for(states)
-        expect(trees, *piece, states, up_down(int(lengths[slice(*piece)].max()), len(states.start)), found)
+        found = kernels.expectations_for(states)
+        kernels.expect(
+            trees, *piece, states, kernels.up_down(int(lengths[slice(*piece)].max()), len(states.start)), found
+        )
         return found
 
-    whole = _summed(expectations_for(states), work, lengths, workers)
+    whole = _summed(kernels.expectations_for(states), work, lengths, workers)
     for side in range(len(states.stops)):
         both = whole.stopped / states.stops[side] * states.steps[side] * states.words[END][:, None]
         whole.steps[side] += both

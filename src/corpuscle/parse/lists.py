@@ -20,21 +20,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from corpuscle.model import Array
-from corpuscle.parse.kernels.reranking import (
-    MOST_CHILDREN,
-    Differences,
-    Lists,
-    Ranking,
-    TreeRoom,
-    add_valences,
-    choice_loss,
-    count_right,
-    differ,
-    learn_lists,
-    score_candidates,
-    tree_room,
-    valences,
-)
+from corpuscle.parse.kernels import reranking as kernels
+from corpuscle.parse.kernels.reranking import MOST_CHILDREN, Differences, Lists, Ranking, TreeRoom
 from corpuscle.parse.latent import Likelihoods
 from corpuscle.parse.lbfgs import Minimiser
 from corpuscle.parse.mst import MstParser
@@ -100,7 +87,7 @@ def joined(parts: Sequence[Lists]) -> Lists:
 
 def room_for_lists(lists: Lists) -> TreeRoom:
     """Room for the features of any of their trees."""
-    return tree_room(int(np.diff(lists.starts).max(initial=1)))
+    return kernels.tree_room(int(np.diff(lists.starts).max(initial=1)))
 
 
 def pieces(lists: Lists) -> list[tuple[int, int]]:
@@ -111,7 +98,7 @@ def pieces(lists: Lists) -> list[tuple[int, int]]:
 def right_heads(lists: Lists, gold: np.ndarray) -> np.ndarray:
     """How many heads of each tree are right, int64 (n_trees,)."""
     right = np.zeros(int(lists.firsts[-1]), np.int64)
-    count_right(lists, np.ascontiguousarray(gold, np.int32), right)
+    kernels.count_right(lists, np.ascontiguousarray(gold, np.int32), right)
     return right
 
 
@@ -136,7 +123,7 @@ def heads_of(lists: Lists, trees: np.ndarray) -> np.ndarray:
 
 def scores_of(lists: Lists, ranking: Ranking, workers: int | None = None) -> np.ndarray:
     """The score of every tree, float64 (n_trees,)."""
-    return _of_trees(lists, score_candidates, ranking, workers)
+    return _of_trees(lists, kernels.score_candidates, ranking, workers)
 
 
 def _of_trees(lists: Lists, kernel: Callable[..., Any], given: Any, workers: int | None) -> np.ndarray:
@@ -166,7 +153,7 @@ def valence_logs(bank: Treebank, tags: np.ndarray, n_tags: int) -> np.ndarray:
     already, as logarithms, float64 (n_tags, 2, MOST_CHILDREN + 1, 2). Tags are smoothed by the mean of all."""
     gold = listed(bank, tags, np.ones(len(bank), np.int64), bank.heads, np.zeros((len(bank), 1)))
     counts = np.zeros((n_tags, 2, MOST_CHILDREN + 1, 2))
-    add_valences(gold, counts, room_for_lists(gold))
+    kernels.add_valences(gold, counts, room_for_lists(gold))
     whole = counts.sum(axis=0) + 0.5
     mean = whole / whole.sum(axis=-1, keepdims=True)
     return np.log((counts + mean) / (counts.sum(axis=-1, keepdims=True) + 1.0))
@@ -174,7 +161,7 @@ def valence_logs(bank: Treebank, tags: np.ndarray, n_tags: int) -> np.ndarray:
 
 def valences_of(lists: Lists, logs: np.ndarray, workers: int | None = None) -> np.ndarray:
     """The log probability of the numbers of children of each tree, (n_trees,)."""
-    return _of_trees(lists, valences, logs, workers)
+    return _of_trees(lists, kernels.valences, logs, workers)
 
 
 def standardised(lists: Lists, deviations: np.ndarray | None = None) -> tuple[Lists, np.ndarray]:
@@ -243,7 +230,7 @@ def _perceptron(settings: RerankSettings, learned: Judged, start: np.ndarray) ->
     ranking, room = ranking_of(settings, start), room_for_lists(lists)
     for number in range(settings.passes):
         order = np.argsort(Random(settings.seed, "parse.lists", number).uniforms(len(targets)), kind="stable")
-        learn_lists(lists, order, targets, ranking, room)
+        kernels.learn_lists(lists, order, targets, ranking, room)
         yield ranking.weights - ranking.totals / max(1, ranking.clock[0])
 
 
@@ -262,7 +249,7 @@ def _maxent(settings: RerankSettings, learned: Judged, start: np.ndarray, varian
     def objective(point: np.ndarray) -> tuple[float, np.ndarray]:
         moved = point - start
         gradient = precisions * moved
-        value = choice_loss(lists, best, apart, point, scores, gradient) + 0.5 * float(precisions @ moved**2)
+        value = kernels.choice_loss(lists, best, apart, point, scores, gradient) + 0.5 * float(precisions @ moved**2)
         gradient[size] *= not fixed
         return value, gradient
 
@@ -284,7 +271,7 @@ def _differences(settings: RerankSettings, lists: Lists) -> Differences:
         for first, last in pieces(lists):
             words = int(lists.begins[last] - lists.begins[first] + lists.firsts[last] - lists.firsts[first])
             here, many = np.empty(4 * words, np.uint32), np.empty(4 * words, np.int16)
-            used = differ(lists, first, last, shift, room, balance, sizes, here, many)
+            used = kernels.differ(lists, first, last, shift, room, balance, sizes, here, many)
             places.append(here[:used].copy())
             counts.append(many[:used].copy())
     return Differences(np.cumsum(sizes), np.concatenate(places), np.concatenate(counts))

@@ -23,7 +23,7 @@ from corpuscle.errors import SettingError, warn
 from corpuscle.learning import Checkpoint
 from corpuscle.measure import Result, attachment
 from corpuscle.model import Array
-from corpuscle.parse.base import LONGEST, RELATIONS, DependencyParser, Online, signature
+from corpuscle.parse.base import LONGEST, RELATIONS, DependencyParser, Online, check_weights, signature
 from corpuscle.parse.decoding import PAIRED, TEMPERATURES, Ranked, chunks_for, temper_chunk
 from corpuscle.parse.kernels.features import Layers
 from corpuscle.parse.kernels.training import Decoding, Learning, Room, crossings, learn, lift, room_for
@@ -304,7 +304,7 @@ _RELATION_PASSES = 5
 
 def _check(loaded: container.Container) -> None:
     """What the declarations of the arrays cannot say."""
-    model, arrays, extra = MstParser.restored(loaded.described), loaded.arrays, loaded.extra
+    arrays, extra = loaded.arrays, loaded.extra
     tags, crossing, sources = extra.get("tag_layers"), extra.get("crossing"), extra.get("sources", [])
     if not isinstance(tags, list) or not tags or any(name not in TAG_LAYERS for name in tags):
         raise ValueError("it does not say which layers are tags")
@@ -318,10 +318,7 @@ def _check(loaded: container.Container) -> None:
         raise ValueError("it does not say whether there is a tagger in it")
     if type(crossing) is not bool:
         raise ValueError("it does not say whether arcs may cross")
-    if len(arrays["weights"]) != 1 << model.hash_bits:
-        raise ValueError("its table of weights does not fit its settings")
-    if arrays["relation_weights"].shape[1] and len(arrays["relation_weights"]) != 1 << model.relation_bits:
-        raise ValueError("its table of relations does not fit its settings")
+    check_weights(MstParser.restored(loaded.described), arrays)
 
 
 # ---- learning curves

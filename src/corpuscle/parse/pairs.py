@@ -22,23 +22,10 @@ from corpuscle import model as container
 from corpuscle.engine.dp import charts, spanning
 from corpuscle.errors import SettingError
 from corpuscle.learning import Checkpoint
-from corpuscle.parse.base import LONGEST, RELATIONS, DependencyParser, check_length, signature
+from corpuscle.parse.base import LONGEST, RELATIONS, DependencyParser, check_length, check_weights, signature
 from corpuscle.parse.decoding import Chunk, Parses, Ranked, related
-from corpuscle.parse.kernels.pairs import (
-    FEATURES,
-    MAXENT,
-    NO,
-    SVM,
-    YES,
-    Instances,
-    Sampling,
-    Sight,
-    best_segments,
-    collect_trees,
-    loss,
-    places_of,
-    score_pairs,
-)
+from corpuscle.parse.kernels import pairs as kernels
+from corpuscle.parse.kernels.pairs import FEATURES, MAXENT, NO, SVM, YES, Instances, Sampling, Sight
 from corpuscle.parse.lbfgs import Minimiser
 from corpuscle.parse.settings import PairSettings
 from corpuscle.parse.words import layers_of, marks_before, tag_layers
@@ -134,6 +121,10 @@ class PairClassifier(_Beside):
         super().__post_init__()
         self.classes_ = None
 
+    @property
+    def _kind(self) -> int:
+        return MAXENT if self.classifier == "maxent" else SVM
+
     def _instances(self, bank: Treebank, ratio: float) -> tuple[Instances, float]:
         """Pairs of a treebank to learn from, and by how much their sampling raises logits."""
         lengths, starts, heads = bank.corpus.lengths.astype(np.int64), bank.corpus.sentence_starts, bank.heads
@@ -145,7 +136,7 @@ class PairClassifier(_Beside):
         found = room_for_pairs(int(sampling.wanted.sum()))
         at = 0
         for first, last in pairwise(chunks_of(lengths**2 + 1, 1 << 22).tolist()):
-            at = collect_trees(first, last, heads.astype(np.int32), starts, sampling, found, at)
+            at = kernels.collect_trees(first, last, heads.astype(np.int32), starts, sampling, found, at)
         return found, correction
 
     def _learn(self, sight: Sight, found: Instances, checkpoint: Checkpoint, weighted: bool = False) -> None:
@@ -156,7 +147,7 @@ class PairClassifier(_Beside):
         counts = np.zeros(size, np.int64)
         for first, last in pairwise(bounds):
             part = Instances(*(field[first:last] for field in found))
-            places_of(sight, part, shift, columns[first:last])
+            kernels.places_of(sight, part, shift, columns[first:last])
             counts += np.bincount(columns[first:last].reshape(-1), minlength=size)
         used = np.flatnonzero(counts >= self.min_count)
         names = np.full(size, len(used), np.int32)
@@ -168,7 +159,7 @@ class PairClassifier(_Beside):
         weights = np.abs(2.0 * found.sure - 1.0) if weighted else np.ones(n)
         everything = _Chunk(columns, signs, weights.astype(np.float32))
         chunks = [_Chunk(*(field[first:last] for field in everything)) for first, last in pairwise(bounds)]
-        classifier, penalty = MAXENT if self.classifier == "maxent" else SVM, 1.0 / (4.0 * self.variance)
+        classifier, penalty = self._kind, 1.0 / (4.0 * self.variance)
         with workers(self.workers, self.cluster) as pool:
             held = pool.scatter(chunks)
 
@@ -207,9 +198,8 @@ class PairClassifier(_Beside):
 
     def score(self, sight: Sight, sentence: int, arcs: np.ndarray) -> None:
         """``arcs`` (n + 1, n + 1) := log C(h, m) of a sentence (margins, for a support vector machine)."""
-        classifier = MAXENT if self.classifier == "maxent" else SVM
         shift = np.uint64(64 - self.hash_bits)
-        score_pairs(sight, sentence, self.weights_, shift, self.correction_, classifier, arcs)
+        kernels.score_pairs(sight, sentence, self.weights_, shift, self.correction_, self._kind, arcs)
 
     def _work(self) -> tuple[Callable[..., Parses], Callable[..., Ranked]]:
         return _parse_chunk, _rank_chunk
@@ -224,7 +214,7 @@ class PairClassifier(_Beside):
         if self.decoder == "chart":
             beam = max(k, self.beam)
             wide, values = np.zeros((beam, n), np.int32), np.zeros(beam)
-            count = min(k, best_segments(n, arcs, beam, self.margin, self.per_root, wide, values))
+            count = min(k, kernels.best_segments(n, arcs, beam, self.margin, self.per_root, wide, values))
             heads[:], scores[:] = wide[:k], values[:k]
             return count
         if self.decoder == "mst":
@@ -260,7 +250,7 @@ class PairParser(PairClassifier, PairSettings, DependencyParser):
 
     KIND: ClassVar[container.Kind] = container.Kind(
         "parse.pairs", 1, PAIRS, components=lambda extra: pair_parts(extra),
-        check=lambda loaded: check_pairs(PairParser, loaded),
+        check=lambda loaded: check_weights(PairParser.restored(loaded.described), loaded.arrays),
     )  # fmt: skip
 
     def checkpoint(self, bank: Treebank, path: str | PathLike[str], resume: bool = False) -> Checkpoint:
@@ -295,7 +285,7 @@ class PairParser(PairClassifier, PairSettings, DependencyParser):
         for ratio in RATIOS:
             found, self.correction_ = self._instances(bank, ratio)
             self._learn(self._sight(bank), found, Checkpoint())
-            self.relations_, self.relation_weights_ = Vocab.from_words([]), np.zeros((0, 0), np.float32)
+            self._forget_relations()
             right[ratio] = float((self.parse(dev).heads == dev.heads).mean())
         return max(right, key=lambda ratio: right[ratio])
 
@@ -321,6 +311,7 @@ def class_models() -> dict[str, Any]:
 
 
 def room_for_pairs(n: int) -> Instances:
+    """Room for n pairs."""
     return Instances(*(np.zeros(n, dtype) for dtype in (np.int32, np.int32, np.int32, np.float32)))
 
 
@@ -328,7 +319,7 @@ def _loss_of(chunk: _Chunk, broadcast: tuple[np.ndarray, int]) -> tuple[float, n
     """The loss of some pairs and its gradient."""
     point, classifier = broadcast
     gradient = np.zeros(len(point))
-    return loss(chunk.columns, chunk.signs, chunk.weights, point, classifier, gradient), gradient
+    return kernels.loss(chunk.columns, chunk.signs, chunk.weights, point, classifier, gradient), gradient
 
 
 def _added(one: tuple[float, np.ndarray], other: tuple[float, np.ndarray]) -> tuple[float, np.ndarray]:
@@ -355,7 +346,9 @@ def _parse_chunk(task: tuple[Sight, Chunk], parser: PairClassifier) -> Parses:
         heads.append(trees.ravel())
         scores.append(float(values.sum()))
         if chunk.wanted:
-            likely.append(_likely(arcs[trees.ravel(), np.arange(1, trees.size + 1)], parser.classifier))
+            best = arcs[trees.ravel(), np.arange(1, trees.size + 1)]
+            # a support vector machine has no probabilities: its margins go through a sigmoid
+            likely.append(np.exp(best) if parser.classifier == "maxent" else 1.0 / (1.0 + np.exp(-best)))
     found, sentences = np.concatenate(heads), np.arange(chunk.first, chunk.last)
     return Parses(found, related(chunk, sentences, found, parser), np.array(scores), np.concatenate(likely))
 
@@ -363,16 +356,10 @@ def _parse_chunk(task: tuple[Sight, Chunk], parser: PairClassifier) -> Parses:
 def _rank_chunk(task: tuple[Sight, Chunk], parser: PairClassifier) -> Ranked:
     sight, chunk = task
     best = [(trees.ravel(), values) for trees, values, _ in _trees(sight, chunk, chunk.wanted, parser)]
-    heads, scores = (np.concatenate([np.zeros(0, dtype), *each]) for dtype, each in
-                     zip((np.int32, np.float64), zip(*best, strict=True), strict=True))  # fmt: skip
+    heads, scores = (np.concatenate(columns) for columns in zip(*best, strict=True))
     counts = np.array([len(values) for _, values in best], np.int64)
     sentences = np.repeat(np.arange(chunk.first, chunk.last), counts)
     return Ranked(counts, scores, heads, related(chunk, sentences, heads, parser))
-
-
-def _likely(scores: np.ndarray, classifier: str) -> np.ndarray:
-    """C of arcs by their scores; a support vector machine has none, its margins go through a sigmoid."""
-    return np.exp(scores) if classifier == "maxent" else 1.0 / (1.0 + np.exp(-scores))
 
 
 def pair_parts(extra: Any) -> dict[str, tuple[container.Kind, ...]]:
@@ -381,12 +368,3 @@ def pair_parts(extra: Any) -> dict[str, tuple[container.Kind, ...]]:
     if not isinstance(tags, list) or tags not in ([], ["tags"], ["xpos"]):
         raise ValueError("it does not say which layer has the tags")
     return {} if tags else {"classes": tuple(each.KIND for each in class_models().values())}
-
-
-def check_pairs(parser: type[PairClassifier], loaded: container.Container) -> None:
-    """What the declarations of the arrays cannot say."""
-    model, arrays = parser.restored(loaded.described), loaded.arrays
-    if len(arrays["weights"]) != 1 << model.hash_bits:
-        raise ValueError("its table of weights does not fit its settings")
-    if arrays["relation_weights"].shape[1] and len(arrays["relation_weights"]) != 1 << model.relation_bits:
-        raise ValueError("its table of relations does not fit its settings")

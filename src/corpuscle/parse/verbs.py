@@ -201,7 +201,11 @@ def project(
     data.check(names.get("links", names.get("matrix")))
     model.fit(data, dev, **keep.for_fit(model, data))
     if instances is not None:
-        _instances(model).write(instances)
+        found = model.instances_
+        weights = abs(2.0 * found.sure - 1.0) if model.weighted else found.sure * 0.0 + 1.0
+        columns = (found.sentences + 1, found.heads, found.modifiers, (found.sure > 0.5) * 1, found.sure, weights)
+        rows = zip(*(column.tolist() for column in columns), strict=True)
+        Table(("sentence", "head", "modifier", "arc", "sure", "weight"), rows).write(instances)
     chosen = {name: model.chosen_.get(name, getattr(model, name)) for name in ("threshold", "coverage")}
     figures = {
         **model.provenance_, **model.summary(), **chosen, "tuned": sorted(model.chosen_),
@@ -209,15 +213,6 @@ def project(
     }  # fmt: skip
     told = "{arcs:,} arcs and {others:,} other pairs of {sentences:,} sentences".format_map(figures)
     return Learned(model, figures, told)
-
-
-def _instances(model: Any) -> Table:
-    """The pairs of words that a projected parser learned from."""
-    found = model.instances_
-    weights = abs(2.0 * found.sure - 1.0) if model.weighted else found.sure * 0.0 + 1.0
-    columns = (found.sentences + 1, found.heads, found.modifiers, (found.sure > 0.5) * 1, found.sure, weights)
-    rows = zip(*(column.tolist() for column in columns), strict=True)
-    return Table(("sentence", "head", "modifier", "arc", "sure", "weight"), rows)
 
 
 @verb(
