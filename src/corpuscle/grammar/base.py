@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property, partial
-from itertools import count
+from itertools import count, pairwise
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -67,6 +67,13 @@ class Parsed(NamedTuple):
     confidence: np.ndarray
     logp: np.ndarray
     failed: np.ndarray
+
+    def constituents(self, least: float) -> list[list[Constituent]]:
+        """Of each tree the nodes that are at least so likely."""
+        rows = zip(self.trees.labels.strings(), *self.trees.spans.T.tolist(), self.confidence.tolist(), strict=True)
+        found = [Constituent(*row) for row in rows]
+        bounds = pairwise(self.trees.tree_starts.tolist())
+        return [[each for each in found[a:b] if each.share >= least] for a, b in bounds]
 
 
 class _Found(NamedTuple):

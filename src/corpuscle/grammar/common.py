@@ -16,7 +16,7 @@ Iwata, Mochihashi and Sawada, "Learning common grammar from multilingual corpus"
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -35,6 +35,7 @@ from corpuscle.grammar.variational import (
     Grammar,
     GrammarLearner,
     Weights,
+    arrays_of,
     chunks_of_language,
     dirichlet_rows,
     restored_grammars,
@@ -202,10 +203,8 @@ class CommonGrammar(CommonSettings, Model):
     def sentence_probability(self, corpus: Corpus) -> np.ndarray:
         """Log probabilities of sentences, over all their trees, float64 (n_sentences,); 0 for empty ones."""
         weights, slots, starts = self._seen(corpus)
-        logs, lengths = np.zeros(len(starts) - 1), np.diff(starts)
-        for n in np.unique(lengths[lengths > 0]).tolist():
-            which = np.flatnonzero(lengths == n)
-            words = np.stack([slots[starts[i] : starts[i + 1]] for i in which.tolist()])
+        logs = np.zeros(len(starts) - 1)
+        for which, words in _by_length(slots, starts):
             logs[which] = inside_outside(weights.leaves[words], weights.rules, np.ones(len(which))).logarithms
         return logs
 
@@ -228,12 +227,7 @@ class CommonGrammar(CommonSettings, Model):
         self, corpus: Corpus, least: float = 0.01, tags: Sequence[Sequence[str]] | None = None
     ) -> list[list[Constituent]]:
         """Of each sentence the spans of its tree that are at least so likely, over all trees."""
-        parsed = self.parse(corpus)
-        labels, spans = parsed.trees.labels.strings(), parsed.trees.spans.tolist()
-        each = zip(labels, spans, parsed.confidence.tolist(), strict=True)
-        rows = [Constituent(name, first, end, sure) for name, (first, end), sure in each]
-        bounds = pairwise(parsed.trees.tree_starts.tolist())
-        return [[row for row in rows[a:b] if row.share >= least] for a, b in bounds]
+        return self.parse(corpus).constituents(least)
 
     def best_trees(self, corpus: Corpus, k: int, tags: Sequence[Sequence[str]] | None = None) -> list[Parsed]:
         """There is one tree of each sentence only."""
@@ -246,12 +240,7 @@ class CommonGrammar(CommonSettings, Model):
     # ---- files
 
     def _arrays(self) -> dict[str, np.ndarray]:
-        arrays = {
-            **super()._arrays(),
-            "emits": np.stack([each.emits for each in self.grammars_]),
-            "pairs": np.stack([each.pairs for each in self.grammars_]),
-            "words": np.concatenate([each.words for each in self.grammars_], axis=1),
-        }  # fmt: skip
+        arrays = {**super()._arrays(), **arrays_of(self.grammars_)}
         for number, vocab in enumerate(self.vocabs_):
             arrays |= vocab.arrays(f"language/{number}/")
         return arrays
@@ -285,13 +274,20 @@ def _parse(
     cut = np.cumsum([0, *sizes]).tolist()
     trees = [nodes[a:b] for a, b in pairwise(cut)]
     sure = np.zeros(len(nodes))
-    for n in np.unique(lengths[lengths > 0]).tolist():
-        which = np.flatnonzero(lengths == n)
-        words = np.stack([slots[starts[i] : starts[i + 1]] for i in which.tolist()])
+    for which, words in _by_length(slots, starts):
+        n = words.shape[1]
         spans = inside_outside(weights.leaves[words], weights.rules, np.ones(len(which)), spans=True).spans
         for column, i in enumerate(which.tolist()):
             sure[cut[i] : cut[i + 1]] = spans[cell_numbers(n, trees[i][:, 1], trees[i][:, 2]), column]
     return trees, scores, np.minimum(sure, 1.0)
+
+
+def _by_length(slots: np.ndarray, starts: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Sentences of equal length together: their numbers, and their words (n_sentences, length)."""
+    lengths = np.diff(starts)
+    for n in np.unique(lengths[lengths > 0]).tolist():
+        which = np.flatnonzero(lengths == n)
+        yield which, slots[starts[which][:, None] + np.arange(n)]
 
 
 def _slots(tokens: np.ndarray) -> np.ndarray:

@@ -186,13 +186,8 @@ class BracketInducer(Model):
         self, corpus: Corpus, least: float = 0.01, tags: Sequence[Sequence[str]] | None = None
     ) -> list[list[Constituent]]:
         """The brackets of each sentence's tree that are at least so likely, over all trees."""
-        parsed = self.parse(corpus, tags)
-        found, starts = [], parsed.trees.tree_starts.tolist()
-        labels, spans = parsed.trees.labels.strings(), parsed.trees.spans.tolist()
-        for a, b in pairwise(starts):
-            rows = [Constituent(labels[i], spans[i][0], spans[i][1], float(parsed.confidence[i])) for i in range(a, b)]
-            found.append([row for row in rows if row.label == LABEL and row.share >= least])
-        return found
+        found = self.parse(corpus, tags).constituents(least)
+        return [[each for each in tree if each.label == LABEL] for tree in found]
 
     def best_trees(self, corpus: Corpus, k: int, tags: Sequence[Sequence[str]] | None = None) -> list[Parsed]:
         """There is one tree of each sentence only."""

@@ -296,10 +296,7 @@ class GrammarLearner(Climber):
 
     def state(self) -> dict[str, np.ndarray]:
         return super().state() | {
-            "common/emits": self.common.emits, "common/pairs": self.common.pairs,
-            "emits": np.stack([each.emits for each in self.grammars]),
-            "pairs": np.stack([each.pairs for each in self.grammars]),
-            "words": np.concatenate([each.words for each in self.grammars], axis=1),
+            "common/emits": self.common.emits, "common/pairs": self.common.pairs, **arrays_of(self.grammars),
         }  # fmt: skip
 
     def restore(self, arrays: Mapping[str, np.ndarray], sweep: int, number: int) -> None:
@@ -313,6 +310,14 @@ def _normalised(counts: np.ndarray, before: np.ndarray) -> np.ndarray:
     """Rows of probabilities from counts; a row without counts stays as it was."""
     totals = counts.sum(axis=1, keepdims=True)
     return np.where(totals > 0, counts / np.where(totals > 0, totals, 1.0), before)
+
+
+def arrays_of(grammars: Sequence[Grammar]) -> dict[str, np.ndarray]:
+    """The rows of all languages as they stand in a file, see ``STATE``."""
+    words = np.concatenate([each.words for each in grammars], axis=1)
+    return {name: np.stack([getattr(each, name) for each in grammars]) for name in ("emits", "pairs")} | {
+        "words": words
+    }
 
 
 def restored_grammars(arrays: Mapping[str, np.ndarray], sizes: Sequence[int]) -> tuple[Common, list[Grammar]]:
