@@ -38,7 +38,7 @@ import numpy as np
 from corpuscle.errors import InputError, SettingError, warn
 from corpuscle.hashing import find, hashes_of
 from corpuscle.model import Array
-from corpuscle.text.corpus import items_of
+from corpuscle.text.corpus import items_of, starts_of
 from corpuscle.text.files import AnyPath
 from corpuscle.text.layers import Layer
 from corpuscle.text.tables import read_table
@@ -203,8 +203,7 @@ class Sentences:
     @classmethod
     def _kept(cls, bank: Treebank, fine: Layer, universal: np.ndarray, finite: np.ndarray) -> Sentences:
         kept = universal != _POINT
-        before = np.concatenate([[0], np.cumsum(kept)])
-        starts = before[bank.corpus.sentence_starts].astype(np.int64)
+        starts = starts_of(kept)[bank.corpus.sentence_starts]
         return cls(bank, fine, universal.astype(np.int64), finite & (universal == _VERB), kept, starts)
 
     def __len__(self) -> int:
@@ -234,7 +233,7 @@ def _is_punctuation(form: str) -> bool:
 def heuristic_tops(sentences: Sentences) -> np.ndarray:
     """R of each sentence, see the top: int64 (n_sentences,); 1 also where there are fewer than two words."""
     verbs, nouns, marks = sentences.universal == _VERB, np.isin(sentences.universal, _NOUNS), sentences.marks()
-    words_before = np.concatenate([[0], np.cumsum(sentences.kept)])
+    words_before = starts_of(sentences.kept)
     tops = np.ones(len(sentences), np.int64)
     for which, (a, b) in enumerate(pairwise(sentences.bank.corpus.sentence_starts.tolist())):
         of_verbs = a + np.flatnonzero(verbs[a:b])

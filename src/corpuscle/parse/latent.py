@@ -38,6 +38,7 @@ from corpuscle.parse.kernels.latent import LEFT, PAIRS, RIGHT, Expectations, Mom
 from corpuscle.parse.settings import RerankSettings
 from corpuscle.random import Random
 from corpuscle.scale import chunks_of, each
+from corpuscle.text.corpus import starts_of
 from corpuscle.text.preprocessing import Preprocessing
 from corpuscle.text.treebank import Treebank
 from corpuscle.text.vocab import END, FIRST, UNKNOWN, Vocab
@@ -273,7 +274,7 @@ def score_trees(
     """Log p of the trees of lists, see ``LatentTrees.score``."""
     lengths, counts = np.diff(trees.starts), np.diff(lists)
     bounds = chunks_of(lengths * counts + 1, _WORDS).tolist()
-    begins = np.concatenate([[0], np.cumsum(lengths * counts)])
+    begins = starts_of(lengths * counts)
     signs, logs = np.zeros(int(lists[-1])), np.zeros(int(lists[-1]))
 
     def work(piece: tuple[int, int]) -> None:

@@ -28,6 +28,7 @@ from corpuscle.parse.mst import MstParser
 from corpuscle.parse.settings import RerankSettings
 from corpuscle.random import Random
 from corpuscle.scale import chunks_of, each
+from corpuscle.text.corpus import starts_of
 from corpuscle.text.treebank import Treebank
 
 _WORDS = 1 << 18
@@ -54,9 +55,7 @@ def lists_of(parser: MstParser, bank: Treebank, k: int) -> Lists:
 def listed(bank: Treebank, tags: np.ndarray, counts: np.ndarray, heads: np.ndarray, numbers: np.ndarray) -> Lists:
     """Lists of ``counts`` int64 (n_sentences,) trees, whose heads stand one tree after the other."""
     starts = np.ascontiguousarray(bank.corpus.sentence_starts, np.int64)
-    firsts, begins = (np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64) for sizes in (
-        counts, counts * np.diff(starts)
-    ))  # fmt: skip
+    firsts, begins = starts_of(counts), starts_of(counts * np.diff(starts))
     numbers = np.ascontiguousarray(numbers, np.float64)
     return Lists(firsts, begins, np.ascontiguousarray(heads, np.int32), numbers, tags.astype(np.int32), starts)
 
@@ -65,24 +64,19 @@ def shortened(lists: Lists, k: int) -> Lists:
     """The first k trees of each list."""
     counts, lengths = np.diff(lists.firsts), np.diff(lists.starts)
     kept = np.arange(int(lists.firsts[-1])) - np.repeat(lists.firsts[:-1], counts) < k
-    firsts, begins = (np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64) for sizes in (
-        np.minimum(counts, k), np.minimum(counts, k) * lengths
-    ))  # fmt: skip
+    few = np.minimum(counts, k)
+    firsts, begins = starts_of(few), starts_of(few * lengths)
     heads = lists.heads[np.repeat(kept, np.repeat(lengths, counts))]
     return lists._replace(firsts=firsts, begins=begins, heads=heads, numbers=np.ascontiguousarray(lists.numbers[kept]))
 
 
 def joined(parts: Sequence[Lists]) -> Lists:
     """Lists one after the other."""
-    columns = list(zip(*parts, strict=True))
-
-    def offsets(arrays: Sequence[np.ndarray]) -> np.ndarray:
-        return np.concatenate([[0], np.cumsum(np.concatenate([np.diff(array) for array in arrays]))]).astype(np.int64)
-
-    return Lists(*(
-        offsets(arrays) if name in ("firsts", "begins", "starts") else np.concatenate(arrays)
-        for name, arrays in zip(Lists._fields, columns, strict=True)
-    ))  # fmt: skip
+    columns = dict(zip(Lists._fields, zip(*parts, strict=True), strict=True))
+    offsets = {
+        name: starts_of(np.concatenate([*map(np.diff, columns[name])])) for name in ("firsts", "begins", "starts")
+    }
+    return Lists(**{name: np.concatenate(arrays) for name, arrays in columns.items()} | offsets)
 
 
 def room_for_lists(lists: Lists) -> TreeRoom:
