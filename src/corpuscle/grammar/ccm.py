@@ -68,7 +68,6 @@ class _Spans(NamedTuple):
     contexts: np.ndarray
 
     def chunks(self) -> list[_Spans]:
-        """Cut into chunks of sentences."""
         cells = _first_cells(self.lengths)
         bounds = chunks_of(self.lengths**3 + 1, _WORK)
         return [

@@ -230,11 +230,9 @@ class CommonGrammar(CommonSettings, Model):
         return self.parse(corpus).constituents(least)
 
     def best_trees(self, corpus: Corpus, k: int, tags: Sequence[Sequence[str]] | None = None) -> list[Parsed]:
-        """There is one tree of each sentence only."""
         raise SettingError("a common grammar gives one tree a sentence: there are no n best")
 
     def probability(self, trees: Trees) -> np.ndarray:
-        """There are no probabilities of given trees."""
         raise SettingError("a common grammar has other categories than these trees: give it text")
 
     # ---- files

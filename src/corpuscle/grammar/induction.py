@@ -190,11 +190,9 @@ class BracketInducer(Model):
         return [[each for each in tree if each.label == LABEL] for tree in found]
 
     def best_trees(self, corpus: Corpus, k: int, tags: Sequence[Sequence[str]] | None = None) -> list[Parsed]:
-        """There is one tree of each sentence only."""
         raise SettingError("induced brackets are one tree a sentence: there are no n best")
 
     def probability(self, trees: Trees) -> np.ndarray:
-        """There are no probabilities of trees with words."""
         raise SettingError("induced brackets have no probabilities of words")
 
     sentence_probability = probability
@@ -230,7 +228,6 @@ class BracketInducer(Model):
 
 
 def check_induced(loaded: Container) -> None:
-    """What declarations of arrays cannot say."""
     tags = loaded.arrays["symbols/tags"]
     if len(tags) == 0 or (tags[tags] != tags).any():
         raise ValueError("its symbols have no tags")

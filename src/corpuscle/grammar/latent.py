@@ -62,7 +62,6 @@ class _Shape(NamedTuple):
 
     @classmethod
     def of(cls, ranks: np.ndarray, tables: Tables) -> _Shape:
-        """By the ranks of symbols."""
         exists = (np.arange(int(ranks.max())) < ranks[:, None]).astype(np.float64)
         rules = tables.rules
         parent = exists[rules.parents]

@@ -122,7 +122,6 @@ def look_at(serving: Serving, entries: np.ndarray, bases: np.ndarray | None, pru
 def _fine(
     serving: Serving, n: int, leaves: np.ndarray, entries: np.ndarray, keep: np.ndarray
 ) -> tuple[Fine, float, int]:
-    """The insides of items that are kept."""
     latent, tables = serving.latent, serving.tables
     items = kernels.items_for(keep, latent.ranks)
     vectors = np.zeros(items.places[-1])

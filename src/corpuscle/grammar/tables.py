@@ -172,7 +172,8 @@ def trees_from(found: list[np.ndarray], words: Corpus, names: list[str]) -> Tree
     all_nodes = np.concatenate([np.empty((0, 3), np.int32), *found])
     empty = np.array([len(nodes) == 0 for nodes in found], bool)
     if empty.any():
-        words = _emptied(words, empty)
+        kept = words.tokens[np.repeat(~empty, words.lengths)]
+        words = Corpus(kept, starts_of(np.where(empty, 0, words.lengths)), words.vocab, origin=words.origin)
     return Trees(
         words,
         Layer.from_strings([names[symbol] for symbol in all_nodes[:, 0].tolist()], missing=""),
@@ -181,13 +182,6 @@ def trees_from(found: list[np.ndarray], words: Corpus, names: list[str]) -> Tree
         starts_of([len(nodes) for nodes in found]),
         np.array(word_parents, np.int32),
     )
-
-
-def _emptied(words: Corpus, which: np.ndarray) -> Corpus:
-    """The corpus with some sentences left empty."""
-    lengths = np.where(which, 0, words.lengths)
-    tokens = words.tokens[np.repeat(~which, words.lengths)]
-    return Corpus(tokens, starts_of(lengths), words.vocab, origin=words.origin)
 
 
 TABLES: dict[str, Array] = {
@@ -373,7 +367,6 @@ class Tables(NamedTuple):
 
 
 def check_tables(content: Container) -> None:
-    """What the declarations cannot express."""
     arrays, extra = content.arrays, content.extra
     names = Vocab.from_arrays(arrays, "symbols/").strings[FIRST:]
     if not 0 <= extra.get("phrases", -1) < len(names) or extra.get("tags") != len(names) - extra["phrases"]:

@@ -449,7 +449,6 @@ def draw(
 
 
 def _shown(trees: Trees, number: int) -> tuple[list[str], list[NodeShown]]:
-    """The words and nodes of one tree, for a picture."""
     from corpuscle.figures import NodeShown
 
     if number > len(trees):

@@ -220,12 +220,10 @@ class BranchingParser(BranchingSettings, DependencyParser):
         return Parses(heads, np.zeros(len(heads), np.int32), np.zeros(len(bank)), np.empty(0))
 
     def ranked(self, bank: Treebank, k: int) -> Ranked:
-        """The one tree of every sentence."""
         parses, counts = self.parse(bank), (bank.corpus.lengths > 0).astype(np.int64)
         return Ranked(counts, np.zeros(int(counts.sum())), parses.heads, parses.relations)
 
     def summary(self) -> dict[str, Any]:
-        """Nothing to say."""
         return {}
 
 

@@ -287,7 +287,6 @@ class Trials:
         self.shares = np.zeros((len(self.values), passes))
 
     def steps(self, sweep: int) -> int:
-        """How many parts are held out."""
         return len(self._parts)
 
     def step(self, sweep: int, number: int) -> None:
@@ -299,7 +298,6 @@ class Trials:
             self.shares[sweep, passed] += weight * share_right(self._settings, judged, weights)
 
     def finish(self, sweep: int) -> float:
-        """The share of right heads."""
         return float(self.shares[sweep].max())
 
     def best(self) -> tuple[float, int]:

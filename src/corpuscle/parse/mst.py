@@ -303,7 +303,6 @@ _RELATION_PASSES = 5
 
 
 def _check(loaded: container.Container) -> None:
-    """What the declarations of the arrays cannot say."""
     arrays, extra = loaded.arrays, loaded.extra
     tags, crossing, sources = extra.get("tag_layers"), extra.get("crossing"), extra.get("sources", [])
     if not isinstance(tags, list) or not tags or any(name not in TAG_LAYERS for name in tags):

@@ -140,7 +140,6 @@ class PairClassifier(_Beside):
         return found, correction
 
     def _learn(self, sight: Sight, found: Instances, checkpoint: Checkpoint, weighted: bool = False) -> None:
-        """Learn the weights of the classifier from pairs."""
         n, size, shift = len(found.sure), 1 << self.hash_bits, np.uint64(64 - self.hash_bits)
         bounds = chunks_of(np.ones(n, np.int64), _PAIRS).tolist()
         columns = np.empty((n, FEATURES), np.uint32)
@@ -191,7 +190,6 @@ class PairClassifier(_Beside):
         return super()._layers(bank) if self.tag_layers_ else layers_of(self._tagged(bank), ("tags",))
 
     def _sight(self, bank: Treebank) -> Sight:
-        """What the classifier sees of sentences."""
         layers, bank = self._layers(bank), self._tagged(bank)
         marks = marks_before(bank, self.tag_layers_[0] if self.tag_layers_ else None, layers.starts)
         return Sight(layers.starts, layers.lexical[0], layers.tags[0], *marks)
@@ -316,7 +314,6 @@ def room_for_pairs(n: int) -> Instances:
 
 
 def _loss_of(chunk: _Chunk, broadcast: tuple[np.ndarray, int]) -> tuple[float, np.ndarray]:
-    """The loss of some pairs and its gradient."""
     point, classifier = broadcast
     gradient = np.zeros(len(point))
     return kernels.loss(chunk.columns, chunk.signs, chunk.weights, point, classifier, gradient), gradient

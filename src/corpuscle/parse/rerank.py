@@ -302,7 +302,6 @@ def _without(bank: Treebank, sentences: np.ndarray) -> Treebank:
 
 
 def _check(loaded: container.Container) -> None:
-    """What the declarations of the arrays cannot say."""
     model, arrays = Reranker.restored(loaded.described), loaded.arrays
     restored = LatentTrees.restored(arrays, loaded.extra, model.observe)
     if restored.layer not in loaded.component("parser").extra["tag_layers"]:
