@@ -51,7 +51,6 @@ ARCS = {
     "best_share": Array("float64", (1,), finite=True),
 }
 
-
 PARTIAL = learning.partial("parse.mst", ARCS, RELATIONS)
 """An unfinished run: arcs, then relations."""
 
