@@ -206,6 +206,12 @@ def add_triples(trees, first, last, basis, stop, which, by_nodes, moments, room)
 
 
 @part(bare=True)
+def _copy(source, target):  # bare code has no assignment to slices
+    for i in range(len(source)):
+        target[i] = source[i]
+
+
+@part(bare=True)
 def _scaled(vector):
     """Divide a vector by its largest absolute entry; returns the logarithm of that, -inf for zeros."""
     largest = 0.0
@@ -234,7 +240,7 @@ def _apply(vector, maps, weights, result):
     result[:] = 0.0
     for j in range(len(weights)):
         _through(vector, maps[j], weights[j], result)
-    vector[:] = result
+    _copy(result, vector)
     return _scaled(vector)
 
 
@@ -243,7 +249,7 @@ def _operate(vector, operator, result):
     """vector' operator, scaled, in the place of the vector; returns the logarithm of the scale."""
     result[:] = 0.0
     _through(vector, operator, 1.0, result)
-    vector[:] = result
+    _copy(result, vector)
     return _scaled(vector)
 
 
@@ -252,10 +258,10 @@ def _inside(model, node, word, tag, children, room, value):
     """Fill ``value`` with s' of a word whose children's subtrees are known; returns the logarithm of its scale."""
     passed, spare = room.vectors[0], room.vectors[1]
     if len(model.duals) > 0:
-        value[:] = model.duals[word]
+        _copy(model.duals[word], value)
         log = _scaled(value)
     else:
-        value[:] = model.end
+        _copy(model.end, value)
         log = _operate(value, model.operators[word], spare)
     if len(model.tags) > 0:
         log += _operate(value, model.tags[tag], spare)
