@@ -21,19 +21,9 @@ SETS = ("ptb-sample", "gum-const", "craft-const", "cess-esp", "floresta-pt", "si
 STATES = (8, 2, 4, 16)
 SENTENCES = 50
 PEER = os.environ.get("DISCODOP", "")
-PARTS = [
-    "base",
-    "features",
-    "heads",
-    "latent",
-    "moments",
-    "parsing",
-    "preparation",
-    "spectral",
-    "tables",
-]
+PARTS = ("base", "heads", "latent", "parsing", "spectral", "tables")
 SOURCES = (
-    *(f"corpuscle/grammar/{part}.py" for part in PARTS), "corpuscle/grammar/kernels/trees.py",
+    *(f"corpuscle/grammar/{part}.py" for part in PARTS),
     "corpuscle/grammar/kernels/vectors.py", "corpuscle/engine/dp/cky.py", "corpuscle/measure/brackets.py",
 )  # fmt: skip
 PCFG, MARKOV, EM, MOMENTS, CLUSTER = "pcfg", "pcfg, h = 1", "em", "spectral, moments", "spectral, cluster"
@@ -196,7 +186,7 @@ def _pyevalb(gold: Any, found: Any) -> dict[str, float]:
     """In how many trees our counts of brackets (right, found, gold, crossing, tags) are those of PYEVALB."""
     from PYEVALB import parser, scorer
 
-    from corpuscle.grammar.preparation import clean
+    from corpuscle.grammar.tables import clean
     from corpuscle.measure import bracket_counts
     from corpuscle.text import format_brackets
 

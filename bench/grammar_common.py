@@ -76,7 +76,7 @@ def _judged(model: Any, data: Path) -> dict[str, Any]:
     import numpy as np
 
     from corpuscle.grammar import branching, span_f1
-    from corpuscle.grammar.tagsets import UNIVERSAL
+    from corpuscle.grammar.sentences import UNIVERSAL
 
     figures, pairs = dict[str, Any](), Counter[tuple[str, str]]()
     for code in (*UD, *BRACKETS):
@@ -172,7 +172,7 @@ def speed(timer: Any, data: str) -> dict[str, float]:
 
 def tables(results: dict[str, Any]) -> list[str]:
     """Figures of each estimate by language; the tags of the common grammar's categories; time."""
-    from corpuscle.grammar.tagsets import UNIVERSAL
+    from corpuscle.grammar.sentences import UNIVERSAL
 
     found = [table(results["speed"])] if "speed" in results else []
     if "languages" not in results:

@@ -24,7 +24,7 @@ BASELINE, METRIC, BETTER, CCM = "top-right", "treemetric", "treemetric, improved
 SEGINER, PEER = "Seginer's parser", os.environ.get("CCLPARSER", "")
 RANDOM, ORACLE, BOUND = "random distances", "treemetric, oracle top", "oracle-top-right"
 SOURCES = (
-    "corpuscle/grammar/treemetric.py", "corpuscle/grammar/ccm.py", "corpuscle/grammar/distances.py",
+    "corpuscle/grammar/treemetric.py", "corpuscle/grammar/ccm.py",
     "corpuscle/grammar/kernels/*.py", "corpuscle/engine/dp/cky.py",
 )  # fmt: skip
 WAYS: dict[str, dict[str, Any]] = {

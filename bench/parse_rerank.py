@@ -155,8 +155,7 @@ def _chosen(ranker: Any, bank: Any, gold: Any, kept: Kept, vectors: Any = None, 
     import numpy as np
 
     from corpuscle.parse import latent
-    from corpuscle.parse.lists import best_trees_of, heads_of, scores_of
-    from corpuscle.parse.reranking_weights import Judged, learn_weights, ranking_of
+    from corpuscle.parse.lists import Judged, best_trees_of, heads_of, learn_weights, ranking_of, scores_of
 
     learn, learn_states, folds, seconds = ranker._learn, latent.learn, [], []
 

@@ -10,7 +10,6 @@ from corpuscle.errors import MissingExtra
 MOST = 4
 EXTRAS = {"torch", "triton", "onnx", "onnxruntime", "dask", "distributed", "fastapi", "uvicorn"}
 DEEPER = {
-    "corpuscle.parse.projection.ProjectedParser",
     "corpuscle.topics.rescaling.WordModel",
 }
 """Refinements of a model that is one itself, or of what two models share: one level more."""

@@ -20,8 +20,7 @@ from corpuscle.grammar import (
     starts_from_groups,
     starts_from_tags,
 )
-from corpuscle.grammar.common import _Learner
-from corpuscle.grammar.variational import Weights, chunks_of_language, dirichlet_step, divergence
+from corpuscle.grammar.variational import GrammarLearner, Weights, chunks_of_language, dirichlet_step, divergence
 from corpuscle.learning import Checkpoint
 from corpuscle.model import read
 from corpuscle.scale import workers
@@ -54,11 +53,11 @@ def test_the_objective_never_falls(settings):
     assert (np.diff(model.history_) >= -1e-9 * np.abs(model.history_[:-1])).all()
 
 
-def learner_of(model: CommonGrammar, texts) -> _Learner:
+def learner_of(model: CommonGrammar, texts) -> GrammarLearner:
     """A learner at its start, with its chunks."""
     model.fit([text(each) for each in texts])
     sizes = [len(vocab) - 2 for vocab in model.vocabs_]
-    learner = _Learner(model, sizes, 0, [])
+    learner = GrammarLearner(model, sizes, 0, [])
     learner.chunks = [
         chunk
         for number, (vocab, each) in enumerate(zip(model.vocabs_, texts, strict=True))

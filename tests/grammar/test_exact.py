@@ -6,10 +6,9 @@ from scipy.sparse import csr_array
 
 from corpuscle.engine.dp.cky import rules_for
 from corpuscle.grammar import EmGrammar, Pcfg, SpectralGrammar
-from corpuscle.grammar.kernels.trees import TreeData, inside_trees
-from corpuscle.grammar.kernels.vectors import Latent, pairs_for
-from corpuscle.grammar.moments import operators_of, project
+from corpuscle.grammar.kernels.vectors import Latent, TreeData, inside_trees, pairs_for
 from corpuscle.grammar.parsing import Directions, Serving
+from corpuscle.grammar.spectral import operators_of, project
 from corpuscle.grammar.tables import count_trees
 from corpuscle.random import Random
 from corpuscle.samples import generate
@@ -46,7 +45,7 @@ def learned(trees, weights, *, change=0):
     serving = Serving(tables, latent, root / weights.sum(), Directions(found.pairs, found.tags), np.ones(n, bool))
     model = Pcfg(rare_count=0, chain_weight=0.0, look_weight=0.0)
     model.tables_ = tables
-    vars(model)["_served"] = serving
+    vars(model)["serving"] = serving
     return model
 
 

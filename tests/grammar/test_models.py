@@ -10,8 +10,7 @@ from corpuscle.engine.dp.cky import cell_numbers
 from corpuscle.errors import CorpuscleWarning, InputError, Interrupted, SettingError
 from corpuscle.grammar import EmGrammar, Pcfg, SpectralGrammar, sequence_trees, to_dependencies
 from corpuscle.grammar.heads import PENN, head_words
-from corpuscle.grammar.preparation import Symbols, clean, prepare, restore
-from corpuscle.grammar.tables import Lexicon, signatures_of
+from corpuscle.grammar.tables import Lexicon, Symbols, clean, prepare, restore, signatures_of
 from corpuscle.measure import bracket_counts, bracket_scores
 from corpuscle.samples import generate
 from corpuscle.text import Corpus, format_brackets, parse_brackets

@@ -23,7 +23,7 @@ from corpuscle.grammar import (
     span_table,
     trees_of,
 )
-from corpuscle.grammar.distances import Estimator, Words, distance_table, smoothing
+from corpuscle.grammar.treemetric import Estimator, Words, distance_table, smoothing
 from corpuscle.model import read
 from corpuscle.text import Treebank, format_brackets, parse_brackets
 from corpuscle.words import BrownClasses, class_sources

@@ -11,9 +11,8 @@ from corpuscle.engine.linalg.cca import diagonal_cca
 from corpuscle.engine.linalg.sparse import Rows
 from corpuscle.lm.kernels.spectral import full_operators, project, windows_of_moments
 from corpuscle.parse.kernels.latent import LEFT, RIGHT, Observables, Trees
-from corpuscle.parse.latent import Basis, observables_of, score_trees
+from corpuscle.parse.latent import Basis, observables_of, polished, recovered, score_trees
 from corpuscle.parse.settings import RerankSettings
-from corpuscle.parse.states import polished, recovered
 from corpuscle.text.vocab import Vocab
 from tests.engine.dp.test_charts import all_heads, is_tree
 from tests.lm.test_spectral import raw_product
@@ -331,7 +330,7 @@ def test_stops_are_children_of_every_word(estimator):
 
 @pytest.mark.parametrize("name", ["svd", "cca"])
 def test_states_are_recovered_from_exact_moments_and_estimates_become_positive(truth, moments, name, monkeypatch):
-    monkeypatch.setattr("corpuscle.parse.states._FLOOR", 0.0)
+    monkeypatch.setattr("corpuscle.parse.latent._FLOOR", 0.0)
     model = recovered(learned(truth, moments, bases(truth)[name], estimator="pairs"))
     order = np.argsort(model.start)
     np.testing.assert_allclose(model.start[order], np.sort(truth.start), rtol=1e-6)

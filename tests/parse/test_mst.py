@@ -12,7 +12,7 @@ from corpuscle.errors import CorpuscleWarning, SettingError
 from corpuscle.parse import MstParser
 from corpuscle.parse.kernels import training
 from corpuscle.parse.kernels.features import arc_features, sibling_features
-from corpuscle.parse.kernels.pseudo_projective import crossings, lift
+from corpuscle.parse.kernels.training import crossings, lift
 from corpuscle.parse.words import N_TAGS, layers_of
 from corpuscle.samples import generate
 from corpuscle.text import read_conllu, write_conllu

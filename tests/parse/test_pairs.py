@@ -14,8 +14,8 @@ from corpuscle.engine.dp import charts
 from corpuscle.errors import Interrupted
 from corpuscle.learning import Checkpoint
 from corpuscle.parse import BranchingParser, PairParser, pairs
-from corpuscle.parse.kernels.pairs import FEATURES, YES, Instances, distance, pair_features, places_of
-from corpuscle.parse.kernels.segments import best_segments
+from corpuscle.parse.kernels.features import collins
+from corpuscle.parse.kernels.pairs import FEATURES, YES, Instances, best_segments, pair_features, places_of
 from corpuscle.parse.pairs import sampling_of
 from corpuscle.random import Random
 from corpuscle.samples import generate
@@ -107,7 +107,7 @@ def test_the_distance_has_six_answers():
     base = int(sight.starts[1]) + 1  # the second sentence: what is before it does not matter
 
     def answers(i, j):
-        number = int(distance(sight, base + i, base + j))
+        number = int(collins(sight.verbs, sight.commas, base + i, base + j))
         return [number & 1, number >> 1 & 1, number >> 2 & 1, number >> 3 & 3, number >> 5 & 1, number >> 6]
 
     assert answers(1, 6) == [1, 0, 1, 2, 1, 1]  # before, not adjacent, a verb, two commas, one at each end

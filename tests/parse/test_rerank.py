@@ -10,11 +10,12 @@ import pytest
 import corpuscle
 from corpuscle.cli.main import main
 from corpuscle.errors import InputError, Interrupted, SettingError
-from corpuscle.parse import MstParser, Reranker, reranking_weights
+from corpuscle.parse import MstParser, Reranker
+from corpuscle.parse import lists as weights_of_lists
 from corpuscle.parse import rerank as module
-from corpuscle.parse.kernels.maxent_reranking import choice_loss
-from corpuscle.parse.kernels.reranking import MOST_CHILDREN
+from corpuscle.parse.kernels.reranking import MOST_CHILDREN, choice_loss
 from corpuscle.parse.lists import (
+    Judged,
     best_trees_of,
     heads_of,
     joined,
@@ -24,7 +25,6 @@ from corpuscle.parse.lists import (
     standardised,
     valence_logs,
 )
-from corpuscle.parse.reranking_weights import Judged
 from corpuscle.samples import generate
 from corpuscle.text import read_conllu, write_conllu
 from corpuscle.text.treebank import Treebank
@@ -97,12 +97,12 @@ def test_the_loss_of_lists_is_how_unlikely_their_best_trees_are(bank, ranker):
     lists, _ = ranker.ranked(bank[:4])
     lists = standardised(lists, ranker.deviations_)[0]
     judged = Judged(lists, right_heads(lists, bank[:4].heads))
-    apart = reranking_weights._differences(ranker, lists)
+    apart = weights_of_lists._differences(ranker, lists)
     weights = np.random.default_rng(1).normal(size=(1 << ranker.hash_bits) + lists.numbers.shape[1])
     best = np.concatenate([of == of.max() for of in np.split(judged.right, lists.firsts[1:-1])])
 
     def loss(weights):
-        scores = np.split(scores_of(lists, reranking_weights.ranking_of(ranker, weights)), lists.firsts[1:-1])
+        scores = np.split(scores_of(lists, weights_of_lists.ranking_of(ranker, weights)), lists.firsts[1:-1])
         mass = [np.exp(of).sum() for of in scores]
         right = [np.exp(of[good]).sum() for of, good in zip(scores, np.split(best, lists.firsts[1:-1]), strict=True)]
         return -np.log(np.array(right) / np.array(mass)).sum()
@@ -122,7 +122,7 @@ def test_what_is_open_is_chosen_by_held_out_lists(bank, parser, ranker):
     perceptron = Reranker(learner="perceptron", **QUICK).fit(bank[:100], parser)
     assert perceptron.history_.shape == (4, 3) and set(perceptron.chosen_) == {"base_weight", "passes"}
     value, number = np.unravel_index(perceptron.history_.argmax(), (4, 3))
-    assert perceptron.chosen_ == {"base_weight": reranking_weights.BASE_WEIGHTS[value], "passes": number + 1}
+    assert perceptron.chosen_ == {"base_weight": weights_of_lists.BASE_WEIGHTS[value], "passes": number + 1}
     assert perceptron.number_weights_[0] == perceptron.chosen_["base_weight"]
     assert ranker.history_.shape == (4, 1) and set(ranker.chosen_) == {"variance"}
     given = Reranker(variance=0.5, base_weight=2.0, **QUICK).fit(bank[:100], parser)

@@ -34,16 +34,17 @@ from corpuscle.lazy import contents
 if TYPE_CHECKING:
     from corpuscle.grammar.base import Constituent, Parsed, Pcfg, TreebankGrammar
     from corpuscle.grammar.ccm import ConstituentContext
-    from corpuscle.grammar.common import CommonGrammar, starts_from_groups, starts_from_tags
-    from corpuscle.grammar.commonrules import (
+    from corpuscle.grammar.common import (
+        CommonGrammar,
         CommonRule,
         category_words,
         common_rules,
         deviations,
         language_distances,
         language_tree,
+        starts_from_groups,
+        starts_from_tags,
     )
-    from corpuscle.grammar.features import Features, NodesSeen
     from corpuscle.grammar.heads import HeadTable, read_heads, to_dependencies
     from corpuscle.grammar.induction import (
         BRANCHINGS,
@@ -55,10 +56,17 @@ if TYPE_CHECKING:
         trees_of,
     )
     from corpuscle.grammar.latent import EmGrammar
-    from corpuscle.grammar.preparation import sequence_trees
-    from corpuscle.grammar.sentences import Sentences, bank_of_trees, gold_spans, heuristic_tops, oracle_tops
-    from corpuscle.grammar.spectral import SpectralGrammar
-    from corpuscle.grammar.tagsets import TagMap, read_tag_map
+    from corpuscle.grammar.sentences import (
+        Sentences,
+        TagMap,
+        bank_of_trees,
+        gold_spans,
+        heuristic_tops,
+        oracle_tops,
+        read_tag_map,
+    )
+    from corpuscle.grammar.spectral import Features, NodesSeen, SpectralGrammar
+    from corpuscle.grammar.tables import sequence_trees
     from corpuscle.grammar.treemetric import TreeMetric, class_vectors
     from corpuscle.grammar.verbs import warm
 

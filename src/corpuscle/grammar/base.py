@@ -5,16 +5,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from functools import partial
-from itertools import count
+from functools import cached_property, partial
+from itertools import count, pairwise
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from corpuscle.engine.dp.cky import cell_numbers
 from corpuscle.errors import SettingError
-from corpuscle.grammar.kernels.trees import TreeData, inside_trees
-from corpuscle.grammar.kernels.vectors import Latent, pairs_for
+from corpuscle.grammar.kernels.vectors import Latent, TreeData, inside_trees, pairs_for
 from corpuscle.grammar.parsing import (
     Directions,
     Serving,
@@ -26,9 +25,18 @@ from corpuscle.grammar.parsing import (
     sample_of_pcfg,
     word_vectors,
 )
-from corpuscle.grammar.preparation import Symbols, prepare, restore, trees_from
 from corpuscle.grammar.settings import PcfgSettings, TreebankSettings
-from corpuscle.grammar.tables import TABLES, Counted, Tables, check_tables, count_trees, number_nodes
+from corpuscle.grammar.tables import (
+    TABLES,
+    Counted,
+    Tables,
+    check_tables,
+    count_trees,
+    number_nodes,
+    prepare,
+    restore,
+    trees_from,
+)
 from corpuscle.model import TRAINING_ITEMS, Container, Kind, Model
 from corpuscle.random import purpose_id, stream
 from corpuscle.scale import chunks_of
@@ -59,6 +67,13 @@ class Parsed(NamedTuple):
     logp: np.ndarray
     failed: np.ndarray
 
+    def constituents(self, least: float) -> list[list[Constituent]]:
+        """Of each tree the nodes that are at least so likely."""
+        rows = zip(self.trees.labels.strings(), *self.trees.spans.T.tolist(), self.confidence.tolist(), strict=True)
+        found = [Constituent(*row) for row in rows]
+        bounds = pairwise(self.trees.tree_starts.tolist())
+        return [[each for each in found[a:b] if each.share >= least] for a, b in bounds]
+
 
 class _Found(NamedTuple):
     nodes: np.ndarray
@@ -81,12 +96,10 @@ class TreebankGrammar(TreebankSettings, Model):
         """The grammar as parsing needs it."""
         raise TypeError(f"{type(self).__name__} cannot parse")
 
-    @property
+    @cached_property
     def serving(self) -> Serving:
         """The grammar as parsing needs it, made once."""
-        if "_served" not in vars(self):
-            vars(self)["_served"] = self._serving()
-        return vars(self)["_served"]
+        return self._serving()
 
     def _prepare(self) -> None:
         self.serving  # noqa: B018
@@ -102,11 +115,11 @@ class TreebankGrammar(TreebankSettings, Model):
 
     def _count(self, trees: Trees) -> Counted:
         """Count a treebank, and remember what it was."""
-        vars(self).pop("_served", None)
+        for cached in ("serving", "_labels"):
+            vars(self).pop(cached, None)
         binary = self.binary(trees)
-        self.tables_, counted = count_trees(
-            binary, rare=self.rare_count, chains=self.chain_weight, classes=self.look_weight
-        )
+        weights = {"chains": self.chain_weight, "classes": self.look_weight}
+        self.tables_, counted = count_trees(binary, rare=self.rare_count, **weights)
         self.items_, self.chosen_ = item_hashes(binary.words), {}
         symbols = self.tables_.symbols
         self.provenance_ = {
@@ -121,15 +134,10 @@ class TreebankGrammar(TreebankSettings, Model):
         """The trees of sentences; ``tags``: the treebank's tag of each word, where they are known."""
         jobs = self._jobs(corpus, tags)
         found = [each for chunk in self.spread(partial(_parse, what="tree"), jobs) for each in chunk]
-        nodes, names = [each.nodes for each in found], self.tables_.symbols.names
-        trees = trees_from(nodes, corpus, names)
+        trees = trees_from([each.nodes for each in found], corpus, self.tables_.symbols.names)
         kept, sure = _restored_nodes(trees), np.concatenate([np.empty(0), *(each.sure for each in found)])
-        return Parsed(
-            restore(trees),
-            sure[kept],
-            np.array([each.logp for each in found]),
-            np.array([each.failed for each in found]),
-        )
+        logp, failed = (np.array([getattr(each, name) for each in found]) for name in ("logp", "failed"))
+        return Parsed(restore(trees), sure[kept], logp, failed)
 
     def best_trees(self, corpus: Corpus, k: int, tags: Sequence[Sequence[str]] | None = None) -> list[Parsed]:
         """The k best trees of each sentence, best first: those of the plain PCFG, in the order of this grammar's own
@@ -265,12 +273,11 @@ class TreebankGrammar(TreebankSettings, Model):
                 cell += 1
         return [Constituent(label, a, b, min(p, 1.0)) for (a, b, label), p in sorted(totals.items()) if p >= least]
 
-    @property
+    @cached_property
     def _labels(self) -> list[list[str]]:
-        """The labels of the treebank that each symbol stands for; none for parts of split nodes."""
-        if "_label_lists" not in vars(self):
-            vars(self)["_label_lists"] = labels_of(self.tables_.symbols)
-        return vars(self)["_label_lists"]
+        """The labels of the treebank that each symbol stands for, outermost first; none for parts of split nodes."""
+        names = self.tables_.symbols.names
+        return [[] if name.startswith("@") else chain_of(original_label(name)) for name in names]
 
     def _real(self) -> np.ndarray:
         return np.array([not name.startswith("@") for name in self.tables_.symbols.names], bool)
@@ -286,15 +293,9 @@ class TreebankGrammar(TreebankSettings, Model):
         self.tables_ = Tables.from_arrays(loaded.arrays, loaded.extra["phrases"], self.chain_weight, self.look_weight)
 
 
-def labels_of(symbols: Symbols) -> list[list[str]]:
-    """The labels of the treebank that each symbol stands for, outermost first; none for parts of split nodes."""
-    return [[] if name.startswith("@") else chain_of(original_label(name)) for name in symbols.names]
-
-
 def _restored_nodes(binary: Trees) -> np.ndarray:
     """For every node of restored trees, the node of the binary trees that it comes from."""
-    values = [label.startswith("@") for label in binary.labels.values]
-    drop = np.array(values, bool)[binary.labels.ids]
+    drop = np.array([label.startswith("@") for label in binary.labels.values], bool)[binary.labels.ids]
     drop[binary.roots] = False
     kept = np.flatnonzero(~drop)
     lengths = np.array([len(chain_of(original_label(label))) for label in binary.labels.values], np.int64)
@@ -312,10 +313,7 @@ def _parse(jobs: list[tuple[np.ndarray, Any]], model: TreebankGrammar, what: Any
     if what == "tree":
         return [model._one(*job) for job in jobs]
     if what == "logp":
-        return [
-            0.0 if len(entries) == 0 else look_at(model.serving, entries, bases, 0.0, True).logp
-            for entries, bases in jobs
-        ]
+        return [look_at(model.serving, *job, 0.0, True).logp if len(job[0]) else 0.0 for job in jobs]
     if isinstance(what, float):
         return [model._constituents(*job, what) for job in jobs]
     return [model._several(*job, what) for job in jobs]
@@ -338,10 +336,8 @@ class Pcfg(PcfgSettings, TreebankGrammar):
         return self
 
     def _serving(self) -> Serving:
-        tables = self.tables_
-        n, most = len(tables.symbols.names), 1
-        latent = Latent(
-            np.ones(n, np.int64), np.arange(len(tables.counts)), tables.rules.weights, pairs_for(tables.rules, n), most
-        )
-        ones = Directions(np.ones((tables.lexicon.counts.nnz, most)), np.ones((len(tables.symbols.base), most)))
+        tables, n = self.tables_, len(self.tables_.symbols.names)
+        rules, pairs = np.arange(len(tables.counts)), pairs_for(tables.rules, n)
+        latent = Latent(np.ones(n, np.int64), rules, tables.rules.weights, pairs, 1)
+        ones = Directions(np.ones((tables.lexicon.counts.nnz, 1)), np.ones((len(tables.symbols.base), 1)))
         return Serving(tables, latent, tables.root[:, None].copy(), ones, self._real())

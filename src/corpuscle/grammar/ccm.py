@@ -19,6 +19,7 @@ Klein and Manning, "A generative constituent-context model for improved grammar 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -26,23 +27,13 @@ import numpy as np
 
 from corpuscle.engine.dp.cky import cell_numbers, cells_of
 from corpuscle.grammar.induction import INDUCED, BracketInducer, Brackets, check_induced
-from corpuscle.grammar.kernels.spans import (
-    BRACKETS,
-    WEIGHTS,
-    best_bracketings,
-    keys_of_spans,
-    mark_brackets,
-    posteriors,
-    random_bracketing,
-    random_splits,
-)
-from corpuscle.grammar.sentences import Sentences
+from corpuscle.grammar.kernels import spans as kernels
+from corpuscle.grammar.sentences import Sentences, TagMap, WordSymbols
 from corpuscle.grammar.settings import CcmSettings
-from corpuscle.grammar.symbols import WordSymbols
-from corpuscle.grammar.tagsets import TagMap
+from corpuscle.grammar.variational import Climber
 from corpuscle.hashing import find
 from corpuscle.learning import Checkpoint, partial
-from corpuscle.model import Array, Arrays, Container, Kind
+from corpuscle.model import Array, Arrays, Kind
 from corpuscle.random import purpose_id, stream
 from corpuscle.scale import Chunks, chunks_of, workers
 from corpuscle.settings import learned
@@ -77,7 +68,6 @@ class _Spans(NamedTuple):
     contexts: np.ndarray
 
     def chunks(self) -> list[_Spans]:
-        """Cut into chunks of sentences."""
         cells = _first_cells(self.lengths)
         bounds = chunks_of(self.lengths**3 + 1, _WORK)
         return [
@@ -100,11 +90,11 @@ class _Scores(NamedTuple):
 def _expect(spans: _Spans, scores: _Scores) -> tuple[np.ndarray, np.ndarray]:
     """How likely every span of a chunk is, and the logarithms of all weight."""
     shares, totals = np.zeros(len(spans.yields)), np.zeros(len(spans.lengths))
-    posteriors(scores.of(spans), spans.lengths, WEIGHTS, shares, totals)
+    kernels.posteriors(scores.of(spans), spans.lengths, kernels.WEIGHTS, shares, totals)
     return np.minimum(shares, 1.0), totals
 
 
-class _Em:
+class _Em(Climber):
     """EM as a learner: its state is how often each type is expected to be a bracket."""
 
     def __init__(self, spans: _Spans, model: ConstituentContext, start: np.ndarray, empty: np.ndarray):
@@ -116,7 +106,7 @@ class _Em:
         # Empty spans have one yield of their own, and the contexts of neighbours; they are never brackets.
         self.empty = np.bincount(empty, minlength=sizes[1]).astype(np.float64) if len(empty) else np.zeros(0)
         self.held: Chunks | None = None
-        self.values = np.full(2, np.nan)  # the objective of the last two iterations
+        super().__init__(model.tolerance)
         self.catalan = float(sum(math.lgamma(2 * n - 1) - 2 * math.lgamma(n) - math.log(n) for n in spans.lengths))
 
     def _count(self, shares: np.ndarray) -> list[np.ndarray]:
@@ -133,18 +123,12 @@ class _Em:
             found[1][:, 1] += self.empty
         return found
 
-    def steps(self, sweep: int) -> int:
-        return 0
-
-    def step(self, sweep: int, number: int) -> None:
-        return None
-
     def finish(self, sweep: int) -> float:
         """The objective under the present counts, and new counts."""
         counts = self.counts()
         logs = [_log_shares(each, self.prior) for each in counts]
         assert self.held is not None
-        found = list(self.held.map(_expect, _Scores(*map(_ratio, logs))))
+        found = list(self.held.map(_expect, _Scores(*(log[:, 0] - log[:, 1] for log in logs))))
         shares = np.concatenate([each for each, _ in found])
         objective = sum(float(totals.sum()) for _, totals in found) - self.catalan
         for number, log in enumerate(logs):
@@ -167,18 +151,11 @@ class _Em:
             raise ValueError("it does not fit the text")
         self.brackets, self.values = found, np.array(arrays["values"])
 
-    def sample(self) -> dict[str, np.ndarray]:
-        return self.state()
-
 
 def _log_shares(counts: np.ndarray, prior: tuple[float, float]) -> np.ndarray:
     """log P(type | T) and log P(type | F), float64 (types + 1, 2); the last row is that of a new type."""
     padded = np.vstack([counts, [0.0, 0.0]]) + np.array(prior)
     return np.log(padded) - np.log(padded[:-1].sum(axis=0))
-
-
-def _ratio(logs: np.ndarray) -> np.ndarray:
-    return logs[:, 0] - logs[:, 1]
 
 
 class ConstituentContext(CcmSettings, BracketInducer):
@@ -194,10 +171,15 @@ class ConstituentContext(CcmSettings, BracketInducer):
         {**INDUCED, **_COUNTS, "history": Array("float64", ("iterations",), finite=True)},
         check=check_induced,
     )
-    SAVED: ClassVar = {**BracketInducer.SAVED, "history_": Arrays("history")}
+    SAVED: ClassVar = {
+        **BracketInducer.SAVED,
+        "history_": Arrays("history"),
+        "keys_": Arrays(*(f"{part}/keys" for part in _PARTS)),
+        "counts_": Arrays(*(f"{part}/counts" for part in _PARTS)),
+    }
 
-    keys_: list[np.ndarray] = learned()
-    counts_: list[np.ndarray] = learned()
+    keys_: Sequence[np.ndarray] = learned()
+    counts_: Sequence[np.ndarray] = learned()
     history_: np.ndarray = learned()
 
     def checkpoint(self, bank: Treebank, path: Any, resume: bool = False) -> Checkpoint:
@@ -224,19 +206,13 @@ class ConstituentContext(CcmSettings, BracketInducer):
         em = _Em(spans, self, self._start(sentences), find(empty, self.keys_[1]))
         with workers(self.workers, self.cluster) as pool:
             em.held = pool.scatter(spans.chunks())
-
-            def converged() -> bool:
-                before, now = em.values.tolist()
-                return now - before < self.tolerance * abs(before)
-
             run = (checkpoint or Checkpoint()).run(
-                em, self.iterations, title="iterations", note="objective {:.6g}", converged=converged
+                em, self.iterations, title="iterations", note="objective {:.6g}", converged=em.converged
             )  # fmt: skip
         self.history_ = run.history[:, 0]
-        counts = em.counts()
+        self.counts_ = counts = em.counts()
         if self.empty_spans:  # their yield is no key that a span can have
-            self.keys_[0] = np.append(self.keys_[0], np.uint64(2**64 - 1))
-        self.counts_ = counts
+            self.keys_ = [np.append(self.keys_[0], np.uint64(2**64 - 1)), self.keys_[1]]
         self.provenance_ |= {
             "words": len(symbols), "symbols": len(self.symbols_), "yields": len(counts[0]), "contexts": len(counts[1]),
             "iterations": len(self.history_),
@@ -247,20 +223,20 @@ class ConstituentContext(CcmSettings, BracketInducer):
         """The hashes of the yields and contexts of all spans, uint64."""
         n = int(_first_cells(lengths)[-1])
         found = [np.zeros(n, np.uint64), np.zeros(n, np.uint64)]
-        keys_of_spans(symbols, lengths, len(self.symbols_), found[0], found[1])
+        kernels.keys_of_spans(symbols, lengths, len(self.symbols_), found[0], found[1])
         return found
 
     def _start(self, sentences: Sentences) -> np.ndarray:
         """How likely each span is at first."""
         shares = np.zeros(int(_first_cells(sentences.lengths)[-1]))
         if self.start == "splits":
-            random_splits(sentences.lengths, shares)
+            kernels.random_splits(sentences.lengths, shares)
             return shares
         brackets = [np.zeros((0, 2), np.int32)]
         for which, n in enumerate(sentences.lengths.tolist()):
             brackets.append(np.zeros((n - 1, 2), np.int32))
-            random_bracketing(0, n, stream(self.seed, purpose_id("grammar.ccm"), 0, which), brackets[-1])
-        mark_brackets(np.concatenate(brackets), sentences.lengths, shares)
+            kernels.random_bracketing(0, n, stream(self.seed, purpose_id("grammar.ccm"), 0, which), brackets[-1])
+        kernels.mark_brackets(np.concatenate(brackets), sentences.lengths, shares)
         return shares
 
     def _empty_contexts(self, symbols: np.ndarray, starts: np.ndarray) -> np.ndarray:
@@ -279,7 +255,8 @@ class ConstituentContext(CcmSettings, BracketInducer):
         known = zip(keys, self.keys_, strict=True)
         spans = _Spans(sentences.lengths, *(find(key, own) for key, own in known))
         prior = (self.constituents, self.distituents)
-        return spans, _Scores(*(_ratio(_log_shares(counts, prior)) for counts in self.counts_))
+        logs = (_log_shares(counts, prior) for counts in self.counts_)
+        return spans, _Scores(*(log[:, 0] - log[:, 1] for log in logs))
 
     def brackets(self, bank: Treebank, *, gold: Trees | None = None, confidence: bool = False) -> Brackets:
         """The best bracketing of every sentence; where asked for, how likely each of its brackets is."""
@@ -288,17 +265,6 @@ class ConstituentContext(CcmSettings, BracketInducer):
         found = list(self.spread(_bracketed, jobs))
         parts = [np.concatenate([each[which] for each in found] or [np.zeros(0)]) for which in (0, 1)]
         return Brackets(parts[0].reshape(-1, 2).astype(np.int32), np.zeros(0), parts[1])
-
-    def _arrays(self) -> dict[str, np.ndarray]:
-        found = dict(super()._arrays())
-        for part, keys, counts in zip(_PARTS, self.keys_, self.counts_, strict=True):
-            found |= {f"{part}/keys": keys, f"{part}/counts": counts}
-        return found
-
-    def _restore(self, loaded: Container) -> None:
-        super()._restore(loaded)
-        self.keys_ = [loaded.arrays[f"{part}/keys"] for part in _PARTS]
-        self.counts_ = [loaded.arrays[f"{part}/counts"] for part in _PARTS]
 
 
 def _bracketed(job: tuple[_Spans, _Scores, bool], model: ConstituentContext) -> tuple[np.ndarray, np.ndarray]:
@@ -310,8 +276,9 @@ def _bracketed(job: tuple[_Spans, _Scores, bool], model: ConstituentContext) -> 
     if weigh:
         shares, _ = _expect(spans, scores)
         if model.decode == "risk":
-            values = np.where(_wide(lengths), shares, 0.0)
-    best_bracketings(values, lengths, BRACKETS, brackets)
+            wide = [np.arange(cells_of(n)) >= n for n in lengths.tolist()]  # spans of more than one word
+            values = np.where(np.concatenate([np.zeros(0, bool), *wide]), shares, 0.0)
+    kernels.best_bracketings(values, lengths, kernels.BRACKETS, brackets)
     if weigh:
         numbers = np.repeat(np.arange(len(lengths)), np.maximum(lengths - 1, 0))
         first = _first_cells(lengths)[numbers]
@@ -322,9 +289,3 @@ def _bracketed(job: tuple[_Spans, _Scores, bool], model: ConstituentContext) -> 
 def _first_cells(lengths: np.ndarray) -> np.ndarray:
     """Where the spans of each sentence begin, int64 (n_sentences + 1,)."""
     return starts_of(lengths * (lengths + 1) // 2)
-
-
-def _wide(lengths: np.ndarray) -> np.ndarray:
-    """Which spans of sentences have more than one word."""
-    found = [np.arange(cells_of(n)) >= n for n in lengths.tolist()]
-    return np.concatenate(found) if found else np.zeros(0, bool)

@@ -4,15 +4,21 @@ The texts are no translations of each other and have neither tags nor trees. Cat
 languages, since they begin with one random common grammar and differ only in their words; see ``variational`` for the
 model. Category 0 is the root.
 
+A common grammar says which rules languages share, the words of its categories in every language, and how far languages
+deviate. The common probability of A -> B C is the prior mean alpha_A1 / (alpha_A0 + alpha_A1) beta_ABC / sum beta_A;
+the strength of A, sum beta_A, says how much the languages agree on it. Languages differ by how they branch: their
+distance is the Jensen-Shannon divergence of their rows phi_lA, the categories weighted by how often the two use them; a
+tree joins the nearest ones first (average linkage).
+
 Iwata, Mochihashi and Sawada, "Learning common grammar from multilingual corpus", 2010.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
@@ -20,22 +26,24 @@ from corpuscle.engine.dp.cky import cell_numbers, rules_for
 from corpuscle.engine.dp.dense import inside_outside
 from corpuscle.errors import SettingError, warn
 from corpuscle.grammar.base import Constituent, Parsed
-from corpuscle.grammar.kernels.spans import best_labelled, fill_gammas
-from corpuscle.grammar.preparation import trees_from
+from corpuscle.grammar.kernels.spans import best_labelled
 from corpuscle.grammar.settings import CommonSettings
+from corpuscle.grammar.tables import trees_from
 from corpuscle.grammar.variational import (
+    STATE,
     Common,
     Grammar,
+    GrammarLearner,
     Weights,
+    arrays_of,
     chunks_of_language,
-    dirichlet_step,
-    divergence,
-    expect,
+    dirichlet_rows,
+    restored_grammars,
 )
 from corpuscle.learning import Checkpoint, partial
 from corpuscle.model import TRAINING_ITEMS, Array, Arrays, Container, Fact, Kind, Model, Record, vocab_arrays
 from corpuscle.random import purpose_id, stream
-from corpuscle.scale import Chunks, chunks_of, workers
+from corpuscle.scale import chunks_of, workers
 from corpuscle.settings import learned
 from corpuscle.text.corpus import Corpus
 from corpuscle.text.overlap import item_hashes
@@ -46,155 +54,7 @@ from corpuscle.text.vocab import FIRST, Vocab
 _MOST = 200
 _WORK = 100_000
 """Chunks of sentences to parse have about so many words to the third."""
-_STATE = {
-    "common/emits": Array("float64", ("categories", 2), low=0.0, finite=True),
-    "common/pairs": Array("float64", ("categories", "pairs"), low=0.0, finite=True),
-    "emits": Array("float64", ("languages", "categories", 2), low=0.0, finite=True),
-    "pairs": Array("float64", ("languages", "categories", "pairs"), low=0.0, finite=True),
-    "words": Array("float64", ("categories", "slots"), low=0.0, finite=True),
-}
-PARTIAL = partial("grammar.common", *[{**_STATE, "values": Array("float64", (2,))}] * 100)
-
-
-def _dirichlet(rows: int, columns: int, shape: float, draws: np.ndarray) -> np.ndarray:
-    """Rows drawn from a symmetric Dirichlet distribution."""
-    values = np.zeros((rows, columns))
-    fill_gammas(draws, shape, values)
-    return values / values.sum(axis=1, keepdims=True)
-
-
-class _Learner:
-    """One start, as a learner: its state are the common grammar and those of all languages."""
-
-    def __init__(self, model: CommonGrammar, sizes: Sequence[int], restart: int, words: list[np.ndarray]):
-        self.model, self.sizes = model, sizes
-        self.allowed = model.allowed
-        k, n = model.nonterminals, len(self.allowed)
-        draws = stream(model.seed, purpose_id("grammar.common"), restart, 0)
-        emits, pairs = _dirichlet(k, 2, 2.0, draws), _dirichlet(k, n, 1.0, draws)
-        self.common = Common(np.ones((k, 2)), 0.2 + k * pairs)
-        if model.estimate == "separate":
-            self.common = Common(np.ones((k, 2)), np.full((k, n), 0.1))
-        prior = model.word_prior
-        self.grammars = []
-        for number, size in enumerate(sizes):
-            if len(words):
-                rows = words[number]
-            else:
-                own = stream(model.seed, purpose_id("grammar.common.words"), restart, number)
-                rows = _dirichlet(k, size, 1.0, own)
-            rows = rows / rows.sum(axis=1, keepdims=True)
-            start = Grammar(self.common.emits + 20 * emits, self.common.pairs + n * pairs, prior + size * rows)
-            self.grammars.append(start.means() if model.estimate == "em" else start)
-        self.held: Chunks | None = None
-        self.chunks: list[Any] = []
-        self.annealing = 0 if model.estimate == "em" else model.annealing
-        self.values = np.full(2, np.nan)  # the objective of the last two iterations
-
-    def steps(self, sweep: int) -> int:
-        return 0
-
-    def step(self, sweep: int, number: int) -> None:
-        return None
-
-    def _counts(self, power: float = 1.0) -> tuple[list[Grammar], float]:
-        """Expected counts of each language, and the sum of log Z, with weights to a power."""
-        em = self.model.estimate == "em"
-        rows = self.grammars if em else [grammar.weights(power) for grammar in self.grammars]
-        weights = [Weights.of(each, self.allowed) for each in rows]
-        k = self.model.nonterminals
-        counts = [Grammar(np.zeros((k, 2)), np.zeros((k, len(self.allowed))), np.zeros((k, n))) for n in self.sizes]
-        total = 0.0
-        assert self.held is not None
-        for chunk, found in zip(self.chunks, self.held.map(expect, weights), strict=True):
-            own = counts[chunk.language]
-            own.pairs[:] += found.rules[:, self.allowed]
-            own.words[:, chunk.types] += found.words
-            total += found.logarithm
-        for own in counts:
-            own.emits[:, 0], own.emits[:, 1] = own.words.sum(axis=1), own.pairs.sum(axis=1)
-        if not math.isfinite(total):
-            raise ArithmeticError("a sentence has no tree")
-        return counts, total
-
-    def finish(self, sweep: int) -> float:
-        """The objective with the present parameters, and the parameters that follow; while it anneals, the value is
-        none of the objective."""
-        counts, value = self._counts(0.5 + 0.5 * sweep / self.annealing if sweep < self.annealing else 1.0)
-        model = self.model
-        if model.estimate == "em":
-            self.grammars = [
-                Grammar(*(_normalised(own, old) for own, old in zip(new, before, strict=True)))
-                for new, before in zip(counts, self.grammars, strict=True)
-            ]
-            self.values = np.array([self.values[1], value])
-            return value
-        for grammar in self.grammars:
-            value -= divergence(grammar.emits, self.common.emits) + divergence(grammar.pairs, self.common.pairs)
-            value -= divergence(grammar.words, np.full((1, 1), model.word_prior))
-        priors = ((model.emit_shape, model.emit_rate), (model.pair_shape, model.pair_rate))
-        if model.estimate == "common":
-            for rows, (shape, rate) in zip(self.common, priors, strict=True):
-                value += float(((shape - 1) * np.log(rows) - rate * rows).sum())
-                value += rows.size * (shape * math.log(rate) - math.lgamma(shape))
-        self.grammars = [
-            Grammar(self.common.emits + own.emits, self.common.pairs + own.pairs, model.word_prior + own.words)
-            for own in counts
-        ]
-        if model.estimate == "common":
-            self._move(priors)
-        self.values = np.array([self.values[1], value if sweep >= self.annealing else np.nan])
-        return value
-
-    def _move(self, priors: Sequence[tuple[float, float]]) -> None:
-        """Move the common grammar towards the rows of all languages."""
-        moved = []
-        for name, rows, (shape, rate) in zip(Common._fields, self.common, priors, strict=True):
-            logs = sum(getattr(grammar.logs(), name) for grammar in self.grammars)
-            for _ in range(self.model.common_steps):
-                rows = dirichlet_step(rows, logs, len(self.grammars), shape, rate)
-            moved.append(rows)
-        self.common = Common(*moved)
-
-    def converged(self) -> bool:
-        """Whether the last iteration gained too little."""
-        before, now = self.values.tolist()
-        return now - before < self.model.tolerance * abs(before)
-
-    def state(self) -> dict[str, np.ndarray]:
-        return {
-            "values": self.values,
-            "common/emits": self.common.emits,
-            "common/pairs": self.common.pairs,
-            "emits": np.stack([each.emits for each in self.grammars]),
-            "pairs": np.stack([each.pairs for each in self.grammars]),
-            "words": np.concatenate([each.words for each in self.grammars], axis=1),
-        }
-
-    def restore(self, arrays: Mapping[str, np.ndarray], sweep: int, number: int) -> None:
-        if any(arrays[name].shape != own.shape for name, own in self.state().items()):
-            raise ValueError("it does not fit the text")
-        self.common, self.grammars = _restored(arrays, self.sizes)
-        self.values = np.array(arrays["values"])
-
-    def sample(self) -> dict[str, np.ndarray]:
-        return self.state()
-
-
-def _normalised(counts: np.ndarray, before: np.ndarray) -> np.ndarray:
-    """Rows of probabilities from counts; a row without counts stays as it was."""
-    totals = counts.sum(axis=1, keepdims=True)
-    return np.where(totals > 0, counts / np.where(totals > 0, totals, 1.0), before)
-
-
-def _restored(arrays: Mapping[str, np.ndarray], sizes: Sequence[int]) -> tuple[Common, list[Grammar]]:
-    bounds = np.cumsum([0, *sizes])
-    grammars = [
-        Grammar(np.array(arrays["emits"][i]), np.array(arrays["pairs"][i]),
-                np.array(arrays["words"][:, bounds[i] : bounds[i + 1]]))
-        for i in range(len(sizes))
-    ]  # fmt: skip
-    return Common(np.array(arrays["common/emits"]), np.array(arrays["common/pairs"])), grammars
+PARTIAL = partial("grammar.common", *[{**STATE, "values": Array("float64", (2,))}] * 100)
 
 
 def _declared(extra: Mapping[str, Any]) -> dict[str, Array]:
@@ -204,7 +64,7 @@ def _declared(extra: Mapping[str, Any]) -> dict[str, Array]:
     vocabularies: dict[str, Array] = {}
     for number in range(len(names)):
         vocabularies |= vocab_arrays(f"language/{number}/", f"types{number}")
-    return {**_STATE, **vocabularies, "history": Array("float64", ("sweeps",), finite=True), **TRAINING_ITEMS}
+    return {**STATE, **vocabularies, "history": Array("float64", ("sweeps",), finite=True), **TRAINING_ITEMS}
 
 
 def _check(loaded: Container) -> None:
@@ -286,12 +146,12 @@ class CommonGrammar(CommonSettings, Model):
         ]
         words = [self._starting(start, text.vocab, vocab) for start, text, vocab in
                  zip(starts or (), kept, self.vocabs_, strict=True)] if starts is not None else []  # fmt: skip
-        best: _Learner | None = None
+        best: GrammarLearner | None = None
         with workers(self.workers, self.cluster) as pool:
             held = pool.scatter(chunks)
             facts = {"categories": self.nonterminals}
             for restart in range(self.restarts):
-                learner = _Learner(self, sizes, restart, words)
+                learner = GrammarLearner(self, sizes, restart, words)
                 learner.held, learner.chunks = held, chunks
                 history = (checkpoint or Checkpoint()).run(
                     learner, learner.annealing + self.iterations, converged=learner.converged, lasting=True,
@@ -343,10 +203,8 @@ class CommonGrammar(CommonSettings, Model):
     def sentence_probability(self, corpus: Corpus) -> np.ndarray:
         """Log probabilities of sentences, over all their trees, float64 (n_sentences,); 0 for empty ones."""
         weights, slots, starts = self._seen(corpus)
-        logs, lengths = np.zeros(len(starts) - 1), np.diff(starts)
-        for n in np.unique(lengths[lengths > 0]).tolist():
-            which = np.flatnonzero(lengths == n)
-            words = np.stack([slots[starts[i] : starts[i + 1]] for i in which.tolist()])
+        logs = np.zeros(len(starts) - 1)
+        for which, words in _by_length(slots, starts):
             logs[which] = inside_outside(weights.leaves[words], weights.rules, np.ones(len(which))).logarithms
         return logs
 
@@ -369,30 +227,18 @@ class CommonGrammar(CommonSettings, Model):
         self, corpus: Corpus, least: float = 0.01, tags: Sequence[Sequence[str]] | None = None
     ) -> list[list[Constituent]]:
         """Of each sentence the spans of its tree that are at least so likely, over all trees."""
-        parsed = self.parse(corpus)
-        labels, spans = parsed.trees.labels.strings(), parsed.trees.spans.tolist()
-        each = zip(labels, spans, parsed.confidence.tolist(), strict=True)
-        rows = [Constituent(name, first, end, sure) for name, (first, end), sure in each]
-        bounds = pairwise(parsed.trees.tree_starts.tolist())
-        return [[row for row in rows[a:b] if row.share >= least] for a, b in bounds]
+        return self.parse(corpus).constituents(least)
 
     def best_trees(self, corpus: Corpus, k: int, tags: Sequence[Sequence[str]] | None = None) -> list[Parsed]:
-        """There is one tree of each sentence only."""
         raise SettingError("a common grammar gives one tree a sentence: there are no n best")
 
     def probability(self, trees: Trees) -> np.ndarray:
-        """There are no probabilities of given trees."""
         raise SettingError("a common grammar has other categories than these trees: give it text")
 
     # ---- files
 
     def _arrays(self) -> dict[str, np.ndarray]:
-        arrays = {
-            **super()._arrays(),
-            "emits": np.stack([each.emits for each in self.grammars_]),
-            "pairs": np.stack([each.pairs for each in self.grammars_]),
-            "words": np.concatenate([each.words for each in self.grammars_], axis=1),
-        }  # fmt: skip
+        arrays = {**super()._arrays(), **arrays_of(self.grammars_)}
         for number, vocab in enumerate(self.vocabs_):
             arrays |= vocab.arrays(f"language/{number}/")
         return arrays
@@ -401,7 +247,7 @@ class CommonGrammar(CommonSettings, Model):
         super()._restore(loaded)
         self.vocabs_ = [Vocab.from_arrays(loaded.arrays, f"language/{i}/") for i in range(len(self.languages_))]
         sizes = [len(vocab) - FIRST + 1 for vocab in self.vocabs_]
-        self.grammars_ = _restored(loaded.arrays, sizes)[1]
+        self.grammars_ = restored_grammars(loaded.arrays, sizes)[1]
 
 
 def _parse(
@@ -426,13 +272,20 @@ def _parse(
     cut = np.cumsum([0, *sizes]).tolist()
     trees = [nodes[a:b] for a, b in pairwise(cut)]
     sure = np.zeros(len(nodes))
-    for n in np.unique(lengths[lengths > 0]).tolist():
-        which = np.flatnonzero(lengths == n)
-        words = np.stack([slots[starts[i] : starts[i + 1]] for i in which.tolist()])
+    for which, words in _by_length(slots, starts):
+        n = words.shape[1]
         spans = inside_outside(weights.leaves[words], weights.rules, np.ones(len(which)), spans=True).spans
         for column, i in enumerate(which.tolist()):
             sure[cut[i] : cut[i + 1]] = spans[cell_numbers(n, trees[i][:, 1], trees[i][:, 2]), column]
     return trees, scores, np.minimum(sure, 1.0)
+
+
+def _by_length(slots: np.ndarray, starts: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Sentences of equal length together: their numbers, and their words (n_sentences, length)."""
+    lengths = np.diff(starts)
+    for n in np.unique(lengths[lengths > 0]).tolist():
+        which = np.flatnonzero(lengths == n)
+        yield which, slots[starts[which][:, None] + np.arange(n)]
 
 
 def _slots(tokens: np.ndarray) -> np.ndarray:
@@ -445,7 +298,7 @@ def starts_from_groups(groups: np.ndarray, categories: int, seed: int, language:
     float64 (categories, n_words)."""
     n = int(groups.max(initial=-1)) + 1
     draws = stream(seed, purpose_id("grammar.common.groups"), 0, language)
-    rows = _dirichlet(categories, max(1, n), 0.3, draws) * max(1, n)
+    rows = dirichlet_rows(categories, max(1, n), 0.3, draws) * max(1, n)
     return np.where(groups >= 0, rows[:, np.maximum(groups, 0)], 0.0)
 
 
@@ -460,3 +313,103 @@ def starts_from_tags(bank: Treebank, categories: int, tags: Sequence[str]) -> np
     np.add.at(rows, (numbers, bank.corpus.tokens), 1.0)
     rows[0] = 0.0
     return 10.0 * rows
+
+
+# ---- what a common grammar says
+
+
+class CommonRule(NamedTuple):
+    """A rule of the common grammar: categories, its probability, how much languages agree on its parent, and for each
+    language an example: a typical word of either child."""
+
+    parent: int
+    left: int
+    right: int
+    probability: float
+    strength: float
+    examples: dict[str, str]
+
+
+def category_words(model: CommonGrammar, most: int = 10) -> list[dict[str, list[str]]]:
+    """The most typical words of each category in each language, by how likely the category says them; none where it
+    hardly says any (less than a word)."""
+    table: list[dict[str, list[str]]] = [{} for _ in range(model.nonterminals)]
+    for name, vocab, grammar in zip(model.languages_, model.vocabs_, model.grammars_, strict=True):
+        means = grammar.means().words
+        prior = 0.0 if model.estimate == "em" else model.word_prior
+        said = (grammar.words - prior).sum(axis=1)
+        for category in range(model.nonterminals):
+            order = np.argsort(-means[category, 1:], kind="stable")[:most]
+            good = order[grammar.words[category, 1:][order] > 2 * prior]
+            words = [vocab.strings[i + FIRST] for i in good.tolist()]
+            table[category][name] = words if said[category] >= 1.0 or model.estimate == "em" else []
+    return table
+
+
+def common_rules(model: CommonGrammar, most: int = 30) -> list[CommonRule]:
+    """The most probable rules of the common grammar that some language uses, by how often all use them."""
+    common, k = model.common_, model.nonterminals
+    branch = common.emits[:, 1] / common.emits.sum(axis=1)
+    strength = common.pairs.sum(axis=1)
+    probability = branch[:, None] * common.pairs / strength[:, None]
+    used = np.mean([(each.emits[:, 1:] * each.means().pairs) for each in model.grammars_], axis=0)
+    words = category_words(model, 1)
+    rules = []
+    for at in np.argsort(-used.ravel(), kind="stable")[:most].tolist():
+        parent, column = divmod(at, len(model.allowed))
+        left, right = divmod(int(model.allowed[column]), k)
+        examples = {
+            name: " ".join(first[0] if (first := words[child][name]) else f"<{child}>" for child in (left, right))
+            for name in model.languages_
+        }
+        rules.append(
+            CommonRule(parent, left, right, float(probability[parent, column]), float(strength[parent]), examples)
+        )
+    return rules
+
+
+def _rows(model: CommonGrammar) -> tuple[np.ndarray, np.ndarray]:
+    """Mean branching rows of each language (L, K, n_pairs), and how often each category branches (L, K)."""
+    prior = 0.0 if model.estimate == "em" else model.common_.emits[:, 1]
+    used = np.array([np.maximum(each.emits[:, 1] - prior, 0.0) for each in model.grammars_])
+    shares = used / np.maximum(used.sum(axis=1, keepdims=True), 1e-300)
+    return np.array([each.means().pairs for each in model.grammars_]), shares
+
+
+def _divergence(one: np.ndarray, other: np.ndarray) -> np.ndarray:
+    """KL of rows (K, n), summed over the last axis."""
+    good = one > 0
+    return np.where(good, one * np.log(np.where(good, one, 1.0) / np.where(good, other, 1.0)), 0.0).sum(axis=-1)
+
+
+def deviations(model: CommonGrammar) -> dict[str, float]:
+    """How far the branching of each language is from the common one: KL, by how often it uses each category."""
+    rows, used = _rows(model)
+    mean = model.common_.pairs / model.common_.pairs.sum(axis=1, keepdims=True)
+    return {name: float(used[i] @ _divergence(rows[i], mean)) for i, name in enumerate(model.languages_)}
+
+
+def language_distances(model: CommonGrammar) -> np.ndarray:
+    """Distances between languages, float64 (L, L)."""
+    rows, used = _rows(model)
+    n = len(rows)
+    table = np.zeros((n, n))
+    for a in range(n):
+        for b in range(a):
+            middle = (rows[a] + rows[b]) / 2
+            both = (_divergence(rows[a], middle) + _divergence(rows[b], middle)) / 2
+            table[a, b] = table[b, a] = (used[a] + used[b]) / 2 @ both
+    return table
+
+
+def language_tree(model: CommonGrammar) -> str:
+    """The tree of languages in Newick's notation, nearest first."""
+    from scipy.cluster.hierarchy import linkage
+    from scipy.spatial.distance import squareform
+
+    names = list(model.languages_)
+    if len(names) == 1:
+        return f"{names[0]};"
+    for one, other, height, _ in linkage(squareform(language_distances(model)), "average").tolist():
+        names.append(f"({names[int(one)]},{names[int(other)]}):{height:.4f}")
+    return f"{names[-1].rpartition(':')[0]};"

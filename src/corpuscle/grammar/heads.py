@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from corpuscle.errors import InputError
-from corpuscle.grammar.preparation import Symbols, TreeNodes
+from corpuscle.grammar.tables import Symbols, TreeNodes
 from corpuscle.text.files import AnyPath, decode, open_bytes
 from corpuscle.text.layers import Layer
 from corpuscle.text.treebank import Treebank

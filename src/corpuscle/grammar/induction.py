@@ -22,9 +22,16 @@ import numpy as np
 from corpuscle.errors import SettingError
 from corpuscle.grammar.base import Constituent, Parsed
 from corpuscle.grammar.kernels.spans import random_bracketing
-from corpuscle.grammar.sentences import Sentences, gold_spans, heuristic_tops, oracle_tops
-from corpuscle.grammar.symbols import SYMBOL_ARRAYS, WordSymbols
-from corpuscle.grammar.tagsets import UNIVERSAL, TagMap
+from corpuscle.grammar.sentences import (
+    SYMBOL_ARRAYS,
+    UNIVERSAL,
+    Sentences,
+    TagMap,
+    WordSymbols,
+    gold_spans,
+    heuristic_tops,
+    oracle_tops,
+)
 from corpuscle.model import TRAINING_ITEMS, Container, Model, Record
 from corpuscle.random import purpose_id, stream
 from corpuscle.settings import learned
@@ -179,20 +186,13 @@ class BracketInducer(Model):
         self, corpus: Corpus, least: float = 0.01, tags: Sequence[Sequence[str]] | None = None
     ) -> list[list[Constituent]]:
         """The brackets of each sentence's tree that are at least so likely, over all trees."""
-        parsed = self.parse(corpus, tags)
-        found, starts = [], parsed.trees.tree_starts.tolist()
-        labels, spans = parsed.trees.labels.strings(), parsed.trees.spans.tolist()
-        for a, b in pairwise(starts):
-            rows = [Constituent(labels[i], spans[i][0], spans[i][1], float(parsed.confidence[i])) for i in range(a, b)]
-            found.append([row for row in rows if row.label == LABEL and row.share >= least])
-        return found
+        found = self.parse(corpus, tags).constituents(least)
+        return [[each for each in tree if each.label == LABEL] for tree in found]
 
     def best_trees(self, corpus: Corpus, k: int, tags: Sequence[Sequence[str]] | None = None) -> list[Parsed]:
-        """There is one tree of each sentence only."""
         raise SettingError("induced brackets are one tree a sentence: there are no n best")
 
     def probability(self, trees: Trees) -> np.ndarray:
-        """There are no probabilities of trees with words."""
         raise SettingError("induced brackets have no probabilities of words")
 
     sentence_probability = probability
@@ -228,7 +228,6 @@ class BracketInducer(Model):
 
 
 def check_induced(loaded: Container) -> None:
-    """What declarations of arrays cannot say."""
     tags = loaded.arrays["symbols/tags"]
     if len(tags) == 0 or (tags[tags] != tags).any():
         raise ValueError("its symbols have no tags")

@@ -1,7 +1,7 @@
 """Grammars with hidden states, and their learning by expectation-maximisation from trees.
 
 p(tree, states) = root(a1, h1) prod q(rule | h, a) prod s(left state | h, rule) t(right state | h, rule); the states are
-summed out. Trees are given, so the E step is a pass up and down each of them (``kernels.trees``). What is kept in a
+summed out. Trees are given, so the E step is a pass up and down each of them (``kernels.vectors``). What is kept in a
 model file are expected counts; probabilities follow from them. Rules of a state are smoothed towards those of all
 states of their symbol when trees are parsed, not while it learns.
 
@@ -18,8 +18,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from corpuscle.grammar.base import TreebankGrammar
-from corpuscle.grammar.kernels.trees import States, TreeData, expect
-from corpuscle.grammar.kernels.vectors import Latent, pairs_for
+from corpuscle.grammar.kernels.vectors import Latent, States, TreeData, expect, pairs_for
 from corpuscle.grammar.parsing import Directions, Serving
 from corpuscle.grammar.settings import EmSettings
 from corpuscle.grammar.tables import TABLES, Counted, Tables, check_tables
@@ -52,10 +51,6 @@ def zeros_like(states: States) -> States:
     return States(states.ranks, *(np.zeros_like(each) for each in states[1:]))
 
 
-def added(some: States, others: States) -> States:
-    return States(some.ranks, *(a + b for a, b in zip(some[1:], others[1:], strict=True)))
-
-
 class _Shape(NamedTuple):
     """Which entries of states exist, as 0 and 1: (n_symbols, most), (n_rules, most), left, right, pair."""
 
@@ -67,7 +62,6 @@ class _Shape(NamedTuple):
 
     @classmethod
     def of(cls, ranks: np.ndarray, tables: Tables) -> _Shape:
-        """By the ranks of symbols."""
         exists = (np.arange(int(ranks.max())) < ranks[:, None]).astype(np.float64)
         rules = tables.rules
         parent = exists[rules.parents]
@@ -130,9 +124,7 @@ def _directions(counts: States, tables: Tables) -> Directions:
     np.add.at(by_tag, table.indices, counts.pair)
     prior = (by_tag + _PSEUDO * exists) / (by_tag + _PSEUDO * exists).sum(axis=1, keepdims=True)
     here = prior[table.indices]
-    seen = counts.pair.sum(axis=1, keepdims=True)
-    weight = 0.1
-    share = (counts.pair + weight * here) / (seen + weight)
+    share = (counts.pair + 0.1 * here) / (counts.pair.sum(axis=1, keepdims=True) + 0.1)
     return Directions(np.divide(share, here, out=np.zeros_like(share), where=here > 0), exists)
 
 
@@ -159,7 +151,8 @@ def _expect(chunk: tuple[TreeData, np.ndarray], given: tuple[Any, States]) -> tu
 
 
 def _both(some: tuple[States, float], others: tuple[States, float]) -> tuple[States, float]:
-    return added(some[0], others[0]), some[1] + others[1]
+    sums = (a + b for a, b in zip(some[0][1:], others[0][1:], strict=True))
+    return States(some[0].ranks, *sums), some[1] + others[1]
 
 
 class StateLearner:
@@ -171,11 +164,9 @@ class StateLearner:
         self._found = 0.0
 
     def steps(self, sweep: int) -> int:
-        """One: all trees."""
         return 1
 
     def step(self, sweep: int, number: int) -> None:
-        """What is expected of all trees."""
         self.counts, self._found = self.chunks.map_reduce(_expect, _both, (self.tables.rules, self.states))
 
     def finish(self, sweep: int) -> float:
@@ -184,9 +175,8 @@ class StateLearner:
         return self._found
 
     def state(self) -> dict[str, np.ndarray]:
-        return {f"states/{name}": array for name, array in self.counts._asdict().items()} | {
-            "logp": np.array([self._found])
-        }
+        counts = {f"states/{name}": array for name, array in self.counts._asdict().items()}
+        return {**counts, "logp": np.array([self._found])}
 
     def restore(self, arrays: Mapping[str, np.ndarray], sweep: int, number: int) -> None:
         self.counts = States(*(np.array(arrays[f"states/{name}"]) for name in States._fields))

@@ -16,16 +16,8 @@ from typing import NamedTuple
 import numpy as np
 
 from corpuscle.engine.dp import cky
-from corpuscle.grammar.kernels.vectors import (
-    Items,
-    Latent,
-    Plain,
-    best_rules,
-    inside_vectors,
-    items_for,
-    outside_vectors,
-    walk,
-)
+from corpuscle.grammar.kernels import vectors as kernels
+from corpuscle.grammar.kernels.vectors import Items, Latent, Plain
 from corpuscle.grammar.tables import Tables
 
 _ONE = cky.rules_for([0], [0], [0], [0.0], 1)
@@ -120,7 +112,7 @@ def look_at(serving: Serving, entries: np.ndarray, bases: np.ndarray | None, pru
     for threshold in (prune, prune * 1e-3, 0.0):
         fine, total, exponent = _fine(serving, n, leaves, entries, shares > threshold)
         if total > 0.0:
-            outside_vectors(
+            kernels.outside_vectors(
                 n, tables.rules, serving.latent, fine.items, serving.root, fine.vectors, fine.exponents, fine.outside
             )
             return Shares(n, leaves, chart, outside, fine, math.log(total) + exponent * math.log(2.0))
@@ -130,9 +122,8 @@ def look_at(serving: Serving, entries: np.ndarray, bases: np.ndarray | None, pru
 def _fine(
     serving: Serving, n: int, leaves: np.ndarray, entries: np.ndarray, keep: np.ndarray
 ) -> tuple[Fine, float, int]:
-    """The insides of items that are kept."""
     latent, tables = serving.latent, serving.tables
-    items = items_for(keep, latent.ranks)
+    items = kernels.items_for(keep, latent.ranks)
     vectors = np.zeros(items.places[-1])
     words = items.starts[n]
     cells = np.repeat(np.arange(n), np.diff(items.starts[: n + 1]))
@@ -141,7 +132,7 @@ def _fine(
     said = said * leaves[cells, symbols][:, None]
     vectors[: items.places[words]] = said[np.arange(latent.most) < latent.ranks[symbols][:, None]]
     exponents = np.zeros(len(keep), np.int64)
-    total, exponent = inside_vectors(n, tables.rules, latent, items, serving.root, vectors, exponents)
+    total, exponent = kernels.inside_vectors(n, tables.rules, latent, items, serving.root, vectors, exponents)
     return Fine(items, vectors, exponents, np.zeros_like(vectors)), total, exponent
 
 
@@ -219,7 +210,7 @@ def _most_rules(serving: Serving, shares: Shares, mix: float) -> np.ndarray:
     assert fine is not None
     items = fine.items
     scores, ways = np.zeros(len(items.symbols)), np.zeros((len(items.symbols), 3), np.int64)
-    best_rules(
+    kernels.best_rules(
         n, serving.tables.rules, serving.latent, items, fine.vectors, fine.exponents, fine.outside, shares.plain(mix),
         scores, ways,
     )  # fmt: skip
@@ -228,7 +219,7 @@ def _most_rules(serving: Serving, shares: Shares, mix: float) -> np.ndarray:
     top = first + int(scores[first:last].argmax()) if last > first else -1
     if top < 0 or not scores[top] > -math.inf:
         return _most_brackets(serving, shares, mix)
-    walk(n, top, items, ways, tree)
+    kernels.walk(n, top, items, ways, tree)
     return tree
 
 

@@ -9,23 +9,140 @@ the right part. ``heuristic_tops``, on the whole sentence:
 2. else the first finite verb, or the second word if that is the first;
 3. else the second word.
 
-Parikh, Cohen and Xing, "Spectral unsupervised parsing with additive tree metrics", 2014, section 4.3.
+Induction of brackets wants few tags, the same in every language: verbs, nouns and punctuation must be known as such. A
+``TagMap`` from the tags of a treebank to the twelve universal ones is a list of patterns: a tag, or the beginning of
+tags and a ``*``; the longest that fits wins. Built in are those of Universal Dependencies and of the Penn treebank;
+others come from a file of lines ``PATTERN<tab>UNIVERSAL``, with ``nonfinite`` behind another tab for verb forms that do
+not begin a predicate (participles).
+
+To an inducer a word is its symbol, one number for its tag, its class, or both (``WordSymbols``). A symbol is known by a
+hash of its tag (universal or fine) and of its class, so a model needs no vocabulary. Where both count, every tag is a
+symbol, too, without a class: what is too rare or new is taken for that. A tag that was not seen in training is the most
+frequent symbol with the same universal tag, or an error.
+
+Parikh, Cohen and Xing, "Spectral unsupervised parsing with additive tree metrics", 2014, section 4.3; Petrov, Das and
+McDonald, "A universal part-of-speech tagset", 2012.
 """
 
 from __future__ import annotations
 
 import unicodedata
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from itertools import pairwise
 
 import numpy as np
 
-from corpuscle.errors import warn
-from corpuscle.grammar.tagsets import PUNCTUATION, UNIVERSAL, TagMap
-from corpuscle.text.corpus import items_of
+from corpuscle.errors import InputError, SettingError, warn
+from corpuscle.hashing import find, hashes_of
+from corpuscle.model import Array
+from corpuscle.text.corpus import items_of, starts_of
+from corpuscle.text.files import AnyPath
 from corpuscle.text.layers import Layer
+from corpuscle.text.tables import read_table
 from corpuscle.text.treebank import Treebank
 from corpuscle.text.trees import Trees
+from corpuscle.words import WordFeatures
+
+# ---- universal tags
+
+
+UNIVERSAL = ("VERB", "NOUN", "PRON", "ADJ", "ADV", "ADP", "CONJ", "DET", "NUM", "PRT", "X", ".")
+PUNCTUATION = "."
+_NONFINITE = "nonfinite"
+
+_BUILT_IN = {
+    "VERB": "VERB AUX VB VBD VBP VBZ MD",
+    "VERB nonfinite": "VBG VBN",
+    "NOUN": "NOUN PROPN NN NNS NNP NNPS NML",
+    "PRON": "PRON PRP PRP$ WP WP$ EX",
+    "ADJ": "ADJ JJ JJR JJS AFX",
+    "ADV": "ADV RB RBR RBS WRB",
+    "ADP": "ADP IN",
+    "CONJ": "CONJ CCONJ SCONJ CC",
+    "DET": "DET DT PDT WDT",
+    "NUM": "NUM CD",
+    "PRT": "PRT PART POS RP TO",
+    "X": "X INTJ SYM FW UH LS GW ADD $ # XX",
+    ".": ". PUNCT , : `` '' -LRB- -RRB- HYPH NFP",
+}
+
+
+@dataclass(frozen=True)
+class TagMap:
+    """``exact``: tag -> (universal tag, whether a verb is finite); ``prefixes``: the same for beginnings of tags."""
+
+    exact: Mapping[str, tuple[str, bool]]
+    prefixes: Mapping[str, tuple[str, bool]]
+
+    @classmethod
+    def from_patterns(cls, patterns: Iterable[tuple[str, str, bool]]) -> TagMap:
+        """From (pattern, universal tag, whether finite)."""
+        rows = list(patterns)
+        return cls(
+            {name: (tag, finite) for name, tag, finite in rows if not name.endswith("*")},
+            {name[:-1]: (tag, finite) for name, tag, finite in rows if name.endswith("*")},
+        )
+
+    @classmethod
+    @cache
+    def built_in(cls) -> TagMap:
+        """The tags of Universal Dependencies and of the Penn treebank."""
+        return cls.from_patterns(
+            (name, target.split()[0], _NONFINITE not in target)
+            for target, names in _BUILT_IN.items()
+            for name in names.split()
+        )
+
+    @classmethod
+    def observed(cls, bank: Treebank) -> TagMap:
+        """What XPOS of a treebank are as universal tags, where all words have both; else the map that is built in."""
+        if not (bank.xpos.ids.any() and bank.tags.ids.any()):
+            return cls.built_in()
+        universal = {tag: (cls.built_in().of(tag) or ("X", True))[0] for tag in bank.tags.values}
+        finite = {value: "VerbForm=Part" not in value for value in bank.features.values}
+        layers = (bank.xpos, bank.tags, bank.features)
+        counts = Counter(
+            (name, universal[tag], finite[features])
+            for name, tag, features in zip(*(layer.strings() for layer in layers), strict=True)
+        )
+        return cls.from_patterns(sorted(counts, key=lambda row: (counts[row], row)))  # the most frequent is the last
+
+    def patterns(self) -> Iterator[tuple[str, str, bool]]:
+        yield from ((name, *target) for name, target in self.exact.items())
+        yield from ((f"{name}*", *target) for name, target in self.prefixes.items())
+
+    def of(self, tag: str) -> tuple[str, bool] | None:
+        """The universal tag and whether it is finite; None if no pattern fits.
+
+        >>> TagMap.built_in().of("VBG")
+        ('VERB', False)
+        """
+        if tag in self.exact:
+            return self.exact[tag]
+        for end in range(len(tag), -1, -1):
+            if tag[:end] in self.prefixes:
+                return self.prefixes[tag[:end]]
+        return None
+
+
+def read_tag_map(path: AnyPath) -> TagMap:
+    """A map from a file, see the top."""
+    rows = []
+    for number, fields in read_table(path, skip_blank=True):
+        if len(fields) not in (2, 3) or not fields[0]:
+            raise InputError(path, number, "a line is PATTERN, a tab, a universal tag, and perhaps a tab and nonfinite")
+        if fields[1] not in UNIVERSAL:
+            raise InputError(path, number, f"{fields[1][:40]!r} is no universal tag; those are {' '.join(UNIVERSAL)}")
+        if len(fields) == 3 and (fields[2] != _NONFINITE or fields[1] != "VERB"):
+            raise InputError(path, number, f"only a VERB can be {_NONFINITE}, not {fields[2][:40]!r}")
+        rows.append((fields[0], fields[1], len(fields) == 2))
+    if not rows:
+        raise InputError(path, None, "an empty map of tags")
+    return TagMap.from_patterns(rows)
+
 
 _MARKS = frozenset(",;:，；：、")
 _VERB, _NOUNS, _X = UNIVERSAL.index("VERB"), [UNIVERSAL.index("NOUN"), UNIVERSAL.index("PRON")], UNIVERSAL.index("X")
@@ -86,8 +203,7 @@ class Sentences:
     @classmethod
     def _kept(cls, bank: Treebank, fine: Layer, universal: np.ndarray, finite: np.ndarray) -> Sentences:
         kept = universal != _POINT
-        before = np.concatenate([[0], np.cumsum(kept)])
-        starts = before[bank.corpus.sentence_starts].astype(np.int64)
+        starts = starts_of(kept)[bank.corpus.sentence_starts]
         return cls(bank, fine, universal.astype(np.int64), finite & (universal == _VERB), kept, starts)
 
     def __len__(self) -> int:
@@ -117,7 +233,7 @@ def _is_punctuation(form: str) -> bool:
 def heuristic_tops(sentences: Sentences) -> np.ndarray:
     """R of each sentence, see the top: int64 (n_sentences,); 1 also where there are fewer than two words."""
     verbs, nouns, marks = sentences.universal == _VERB, np.isin(sentences.universal, _NOUNS), sentences.marks()
-    words_before = np.concatenate([[0], np.cumsum(sentences.kept)])
+    words_before = starts_of(sentences.kept)
     tops = np.ones(len(sentences), np.int64)
     for which, (a, b) in enumerate(pairwise(sentences.bank.corpus.sentence_starts.tolist())):
         of_verbs = a + np.flatnonzero(verbs[a:b])
@@ -160,3 +276,94 @@ def oracle_tops(spans: list[np.ndarray], lengths: np.ndarray, otherwise: np.ndar
         elif len(at_begin):
             tops[which] = left
     return tops
+
+
+# ---- symbols
+
+
+_MIX = np.uint64(0x9E3779B97F4A7C15)
+
+SYMBOL_ARRAYS = {
+    "symbols/keys": Array("uint64", ("symbols",), rising=True),
+    "symbols/tags": Array("int64", ("symbols",), low=0, high="symbols"),
+    "symbols/usual": Array("int64", (len(UNIVERSAL),), low=0, high="symbols"),
+}
+
+
+@dataclass(frozen=True, eq=False)
+class WordSymbols:
+    """The symbols of a model.
+
+    - ``keys``: uint64 (n,), ascending; ``tags``: int64 (n,), the symbol of the tag alone (itself where it is one);
+    - ``usual``: int64 (12,), the most frequent symbol of each universal tag, of all where there is none.
+    """
+
+    keys: np.ndarray
+    tags: np.ndarray
+    usual: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+    @classmethod
+    def learn(cls, sentences: Sentences, what: str, sources: WordFeatures, fewest: int = 1) -> WordSymbols:
+        """The symbols of the words (not the punctuation) of sentences; with a class only from ``fewest`` on."""
+        tags, full = _keys(sentences, what, sources)
+        tags, full, universal = (each[sentences.kept] for each in (tags, full, sentences.universal))
+        if len(tags) == 0:
+            raise sentences.bank.error("there are no words to learn from, but for punctuation")
+        values, first, counts = np.unique(full, return_index=True, return_counts=True)
+        chosen = counts >= fewest
+        keys = np.unique(np.concatenate([tags, values[chosen]]))
+        above = np.arange(len(keys))
+        above[find(values[chosen], keys)] = find(tags[first[chosen]], keys)
+        numbers = find(tags, keys)
+        usual = np.full(len(UNIVERSAL), np.bincount(numbers).argmax(), np.int64)
+        for tag in np.unique(universal).tolist():
+            usual[tag] = np.bincount(numbers[universal == tag]).argmax()
+        return cls(keys, above.astype(np.int64), usual)
+
+    def of(self, sentences: Sentences, what: str, sources: WordFeatures, strict: bool = False) -> np.ndarray:
+        """The symbols of all words that are kept, int32."""
+        tags, full = _keys(sentences, what, sources)
+        tags, full, universal = (each[sentences.kept] for each in (tags, full, sentences.universal))
+        found = find(full, self.keys)
+        found = np.where(found < 0, find(tags, self.keys), found)
+        if strict and (found < 0).any():
+            token = int(np.flatnonzero(sentences.kept)[np.argmax(found < 0)])
+            sentence = int(np.searchsorted(sentences.bank.corpus.sentence_starts, token, side="right")) - 1
+            reason = f"sentence {sentence + 1:,}: the tag {sentences.fine.strings()[token]!r} was not there in training"
+            raise sentences.bank.error(reason, sentence)
+        return np.where(found < 0, self.usual[universal], found).astype(np.int32)
+
+    def arrays(self, prefix: str = "symbols/") -> dict[str, np.ndarray]:
+        """As they go into a model file, see ``SYMBOL_ARRAYS``."""
+        return {f"{prefix}keys": self.keys, f"{prefix}tags": self.tags, f"{prefix}usual": self.usual}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, np.ndarray], prefix: str = "symbols/") -> WordSymbols:
+        """As they stand in a model file."""
+        return cls(*(arrays[prefix + name] for name in ("keys", "tags", "usual")))
+
+
+def _keys(sentences: Sentences, what: str, sources: WordFeatures) -> tuple[np.ndarray, np.ndarray]:
+    """Of each token the hash of its tag, and of its tag and class: uint64 (n_tokens,). Without tags in the text, or
+    where classes stand for them, the class is the tag."""
+    bank, classes = sentences.bank, None
+    if what.endswith("classes"):
+        if sources.n_columns == 0:
+            raise SettingError(f"--symbols {what} needs word classes: give a class model")
+        classes = sources.of(bank.corpus.vocab.strings)[:, 0][bank.corpus.tokens]
+    if what == "classes":
+        assert classes is not None
+        return classes, classes
+    if bank.corpus.n_tokens and not sentences.fine.ids.any():
+        raise bank.error("the words have no tags; --symbols classes works with word classes alone")
+    if what.startswith("universal"):
+        tags = hashes_of([f"universal {name}" for name in UNIVERSAL])[sentences.universal]
+    else:
+        tags = hashes_of([f"fine {name}" for name in sentences.fine.values])[sentences.fine.ids]
+    if classes is None:
+        return tags, tags
+    with np.errstate(over="ignore"):
+        return tags, np.where(classes == 0, tags, tags * _MIX ^ classes)

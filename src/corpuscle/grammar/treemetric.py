@@ -1,7 +1,7 @@
 """TreeMetric: brackets without trees to learn from, by distances that add up along a latent tree.
 
-How strongly the vectors of two words co-vary says how far apart they are in the tree of their sentence (``distances``);
-tags that behave alike share what is known. The shortest tree over these distances is found exactly, given where the
+How strongly the vectors of two words co-vary says how far apart they are in the tree of their sentence; tags that
+behave alike share what is known. The shortest tree over these distances is found exactly, given where the
 sentence divides at the top (``sentences``). Nothing is drawn at random and nothing is started anywhere.
 
 Beyond the paper, and off unless asked for:
@@ -13,37 +13,215 @@ Beyond the paper, and off unless asked for:
 - ``decode risk``: trees weigh exp(- length / temperature), and the tree with the most expected brackets wins;
 - symbols with word classes: distances of classes within tags, shrunk to those of the tags.
 
-Parikh, Cohen and Xing, "Spectral unsupervised parsing with additive tree metrics", 2014; Ponvert, Baldridge and Erk,
-"Simple unsupervised grammar induction from raw text with cascaded finite state models", 2011, for what punctuation says
-about boundaries.
+Distances between tags come from the vectors of the words that have them: two words whose latent parents are near
+co-vary strongly. With S(s, t, delta) the sum of w w'^T over all pairs of words
+with tags s and t, delta words apart, N their number, and a kernel that shares what is seen at similar distances,
+
+    K(delta, delta') = max(0, 1 - |delta - delta'| / (delta + delta') / gamma)        (graded; binary: 1 where > 0)
+    Sigma(s, t, delta) = sum_delta' K S(s, t, delta') / sum_delta' K N(s, t, delta')
+    d(s, t, delta) = - log LAM(Sigma(s, t, delta)) + 1/2 log LAM(Sigma(s, s, 0)) + 1/2 log LAM(Sigma(t, t, 0))
+
+where LAM is the product of the m largest singular values and Sigma(s, s, 0) the uncentred second moment of a tag. Along
+the latent tree such distances add up. A pair seen less than m times in effect has no rank m: then all its distances are
+taken together, and if that is still too little, the largest distance of the table is its own.
+
+Symbols may be finer than tags (a tag with a word class). The moments of a pair of symbols are shrunk to those of their
+tags: (sum K S + backoff Sigma of the tags) / (sum K N + backoff).
+
+Parikh, Cohen and Xing, "Spectral unsupervised parsing with additive tree metrics", 2014, eq. 1-2 and section 4.1;
+Ponvert, Baldridge and Erk, "Simple unsupervised grammar induction from raw text with cascaded finite state models",
+2011, for what punctuation says about boundaries.
 """
 
 from __future__ import annotations
 
 import math
 from itertools import pairwise
-from typing import ClassVar, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
 from corpuscle.engine.linalg import unit_rows
 from corpuscle.errors import SettingError, warn
-from corpuscle.grammar.distances import Estimator, Words, distance_table
-from corpuscle.grammar.induction import INDUCED, BracketInducer, Brackets, check_induced
-from corpuscle.grammar.kernels.shortest import Found, Metric, shortest_trees
+from corpuscle.grammar.induction import INDUCED, LONGEST, BracketInducer, Brackets, check_induced
+from corpuscle.grammar.kernels.minimum_evolution import Found, Metric, shortest_trees
 from corpuscle.grammar.kernels.spans import BRACKETS
-from corpuscle.grammar.sentences import Sentences, gold_spans, heuristic_tops, oracle_tops
+from corpuscle.grammar.sentences import (
+    SYMBOL_ARRAYS,
+    Sentences,
+    TagMap,
+    WordSymbols,
+    gold_spans,
+    heuristic_tops,
+    oracle_tops,
+)
 from corpuscle.grammar.settings import TreeMetricSettings
-from corpuscle.grammar.symbols import SYMBOL_ARRAYS, WordSymbols
-from corpuscle.grammar.tagsets import TagMap
 from corpuscle.model import Array, Arrays, Container, Fact, Kind, Record
-from corpuscle.scale import chunks_of
+from corpuscle.scale import chunks_of, workers
 from corpuscle.settings import learned
 from corpuscle.text.corpus import Corpus, starts_of
 from corpuscle.text.treebank import Treebank
 from corpuscle.text.trees import Trees
 from corpuscle.text.vocab import FIRST, Vocab
 from corpuscle.words import OsccaVectors, WordClasses, WordFeatures
+
+# ---- distances
+
+
+_SMALLEST = 1e-8
+
+
+class Words(NamedTuple):
+    """The words of a text: ``symbols`` int64 (n,); ``starts`` int64 (n_sentences + 1,); ``vectors`` float64 (n, p);
+    ``tags`` int64 (n_symbols,): the symbol that stands for the tag of a symbol, itself where it is one."""
+
+    symbols: np.ndarray
+    starts: np.ndarray
+    vectors: np.ndarray
+    tags: np.ndarray
+
+
+class Estimator(NamedTuple):
+    """``rank`` m, ``gamma``, whether the kernel is ``graded``, the greatest ``distance``, and ``backoff``."""
+
+    rank: int
+    gamma: float
+    graded: bool
+    distance: int
+    backoff: float
+
+
+def smoothing(estimator: Estimator) -> np.ndarray:
+    """The kernel, float64 (distance, distance); row and column 0 are for words one apart."""
+    delta = np.arange(1, estimator.distance + 1, dtype=np.float64)
+    apart = np.abs(delta[:, None] - delta) / (delta[:, None] + delta)
+    kernel = np.maximum(0.0, 1.0 - apart / estimator.gamma)
+    return kernel if estimator.graded else (kernel > 0).astype(np.float64)
+
+
+def _log_volume(moments: np.ndarray, rank: int) -> np.ndarray:
+    """The sum of logarithms of the largest singular values of matrices (..., p, p)."""
+    values = np.linalg.svd(moments, compute_uv=False)[..., :rank]
+    return np.log(np.maximum(values, _SMALLEST)).sum(axis=-1)
+
+
+class _Sums(NamedTuple):
+    """For one left symbol: ``moments`` float64 (symbols, distance, p, p) and ``counts`` (symbols, distance)."""
+
+    moments: np.ndarray
+    counts: np.ndarray
+
+
+def _sums(members: np.ndarray, labels: np.ndarray, n_labels: int, words: Words, distance: int) -> _Sums:
+    """The sums over pairs whose left words are ``members``, by the label of the right word."""
+    p = words.vectors.shape[1]
+    moments, counts = np.zeros((n_labels, distance, p, p)), np.zeros((n_labels, distance))
+    ends = words.starts[np.searchsorted(words.starts, members, side="right")]
+    for delta in range(1, distance + 1):
+        good = members + delta < ends
+        left = members[good]
+        if len(left) == 0:
+            break
+        label = labels[left + delta]
+        order = np.argsort(label, kind="stable")
+        bounds = np.searchsorted(label[order], np.arange(n_labels + 1))
+        counts[:, delta - 1] = np.diff(bounds)
+        for which in np.flatnonzero(counts[:, delta - 1]).tolist():
+            at = left[order[bounds[which] : bounds[which + 1]]]
+            moments[which, delta - 1] = words.vectors[at].T @ words.vectors[at + delta]
+    return _Sums(moments, counts)
+
+
+class _Row(NamedTuple):
+    """A row of the table: ``values`` float64 (symbols, distance), NaN where there is too little; ``sigmas``: the
+    smoothed moments of a tag and the effective ``counts``, for what is shrunk to them."""
+
+    values: np.ndarray
+    sigmas: np.ndarray
+    counts: np.ndarray
+
+
+def _smoothed(sums: _Sums, estimator: Estimator) -> tuple[np.ndarray, np.ndarray]:
+    """Sums and counts by kernel weights, (symbols, distance, p, p) and (symbols, distance)."""
+    kernel = smoothing(estimator)
+    return np.einsum("de,sepq->sdpq", kernel, sums.moments, optimize=True), sums.counts @ kernel.T
+
+
+def _tag_row(tag: int, broadcast: tuple[Words, Estimator, np.ndarray]) -> _Row:
+    words, estimator, _ = broadcast
+    of_words = words.tags[words.symbols]
+    sums = _sums(np.flatnonzero(of_words == tag), of_words, len(words.tags), words, estimator.distance)
+    moments, counts = _smoothed(sums, estimator)
+    little = counts < estimator.rank
+    total, number = sums.moments.sum(axis=1), sums.counts.sum(axis=1)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        everywhere = (total / number[:, None, None])[:, None]
+        sigmas = np.where(little[..., None, None], everywhere, moments / counts[..., None, None])
+    effective = np.where(little, number[:, None], counts)
+    values = np.full(counts.shape, np.nan)
+    enough = effective >= estimator.rank
+    values[enough] = -_log_volume(sigmas[enough], estimator.rank)
+    return _Row(values, sigmas, counts)
+
+
+def _fine_row(symbol: int, broadcast: tuple[Words, Estimator, np.ndarray]) -> np.ndarray:
+    """Distances from one symbol to all symbols, shrunk to those of its tag: float64 (symbols, distance)."""
+    words, estimator, table = broadcast
+    tag = int(words.tags[symbol])
+    coarse = _tag_row(tag, broadcast)
+    values = table[tag][words.tags].copy()
+    sums = _sums(np.flatnonzero(words.symbols == symbol), words.symbols, len(words.tags), words, estimator.distance)
+    moments, counts = _smoothed(sums, estimator)
+    base = coarse.sigmas[words.tags]
+    seen = (counts > 0) & np.isfinite(coarse.values[words.tags])
+    mixed = (moments[seen] + estimator.backoff * base[seen]) / (counts[seen] + estimator.backoff)[:, None, None]
+    values[seen] = -_log_volume(mixed, estimator.rank)
+    return values
+
+
+def _own(words: Words, estimator: Estimator) -> np.ndarray:
+    """1/2 log LAM of the second moment of every symbol, float64 (symbols,)."""
+    own, of_words = np.zeros(len(words.tags)), words.tags[words.symbols]
+
+    def moment(at: np.ndarray) -> np.ndarray:
+        return words.vectors[at].T @ words.vectors[at]
+
+    for symbol, tag in enumerate(words.tags.tolist()):
+        coarse = of_words == tag
+        if coarse.any():
+            mean = moment(coarse) / coarse.sum()
+            if tag != symbol:
+                at = words.symbols == symbol
+                mean = (moment(at) + estimator.backoff * mean) / (at.sum() + estimator.backoff)
+            own[symbol] = 0.5 * _log_volume(mean, estimator.rank)
+    return own
+
+
+def distance_table(
+    words: Words, estimator: Estimator, threads: int | None = None, cluster: object = None
+) -> np.ndarray:
+    """All distances, float64 (symbols, symbols, distance + 1), entry 0 of the last axis 0; finite."""
+    n = len(words.tags)
+    tags = np.flatnonzero(words.tags == np.arange(n))
+    own = _own(words, estimator)
+    table = np.full((n, n, estimator.distance), np.nan)
+    with workers(threads, cluster) as pool:
+        for tag, row in zip(tags, pool.map(_values_of_tag, tags.tolist(), (words, estimator, table)), strict=True):
+            table[tag] = row
+        table[tags] = table[tags][:, words.tags]
+        fine = [symbol for symbol in range(n) if words.tags[symbol] != symbol]
+        for symbol, values in zip(fine, pool.map(_fine_row, fine, (words, estimator, table)), strict=True):
+            table[symbol] = values
+    table += own[:, None, None] + own[None, :, None]
+    largest = np.nanmax(table) if np.isfinite(table).any() else 1.0
+    result = np.zeros((n, n, estimator.distance + 1))
+    result[..., 1:] = np.where(np.isfinite(table), table, largest)
+    return result
+
+
+def _values_of_tag(tag: int, broadcast: tuple[Words, Estimator, np.ndarray]) -> np.ndarray:
+    return _tag_row(tag, broadcast).values
+
 
 _WORK = 200_000
 """Chunks of sentences have about so many words to the fourth."""
@@ -112,8 +290,8 @@ class TreeMetric(TreeMetricSettings, BracketInducer):
             raise SettingError(f"rank {self.rank} is more than the {matrix.shape[1]} numbers of a vector")
         rows = self._rows(sentences, symbols, vocab, matrix)
         few = np.bincount(self.symbols_.tags[symbols], minlength=len(self.symbols_))
-        if ((few > 0) & (few < self.rank)).any():
-            warn(f"{int(((few > 0) & (few < self.rank)).sum())} tags have fewer than {self.rank} words")
+        if lacking := int(((few > 0) & (few < self.rank)).sum()):
+            warn(f"{lacking} tags have fewer than {self.rank} words")
         words = Words(symbols, sentences.starts, rows, self.symbols_.tags)
         estimator = Estimator(self.rank, self.gamma, self.kernel == "graded", self.max_distance, self.backoff)
         self.distances_ = distance_table(words, estimator, self.workers, self.cluster)
@@ -126,9 +304,8 @@ class TreeMetric(TreeMetricSettings, BracketInducer):
         dimensions = min(self.dimensions, max(2, types // 2))
         if dimensions < self.rank:
             raise corpus.error(f"only {types} different words: too few for vectors of rank {self.rank}")
-        learner = OsccaVectors(
-            dimensions=dimensions, min_count=1, seed=self.seed, workers=self.workers, cluster=self.cluster
-        ).fit(corpus)
+        where: dict[str, Any] = {"seed": self.seed, "workers": self.workers, "cluster": self.cluster}
+        learner = OsccaVectors(dimensions=dimensions, min_count=1, **where).fit(corpus)
         return learner.vocab_, learner.vectors_
 
     def _rows(self, sentences: Sentences, symbols: np.ndarray, vocab: Vocab, matrix: np.ndarray) -> np.ndarray:
@@ -196,12 +373,6 @@ class TreeMetric(TreeMetricSettings, BracketInducer):
         weighed = confidence or self.decode == "risk"
         return Brackets(parts[0], parts[1], parts[2] if weighed else np.zeros(0))
 
-    def _metric(self) -> Metric:
-        lean = self.lean * np.log(np.maximum(np.arange(201), 1.0))
-        gaps = self.boundaries * self.gaps_
-        estimator, risk = _ESTIMATORS.index(self.edge), int(self.decode == "risk")
-        return Metric(self.distances_, gaps, lean, estimator, self.temperature, risk)
-
     def _roots(self, gaps: np.ndarray, top: int) -> np.ndarray:
         """Logarithms of weights of the first word of the right part, float64 (n + 1,)."""
         n = len(gaps)
@@ -232,8 +403,10 @@ def _find(job: Job, model: TreeMetric) -> Found:
     roots, root_starts = np.concatenate([np.zeros(0), *rows]), starts_of(lengths + 1)
     n = int(np.maximum(lengths - 1, 0).sum())
     found = Found(np.zeros((n, 2), np.int32), np.zeros(n), np.zeros(len(symbols)), np.zeros(n), np.zeros(len(lengths)))
-    words = (symbols, gaps)
-    shortest_trees(words, starts, roots, root_starts, model._metric(), BRACKETS, confidence, found)
+    lean = model.lean * np.log(np.maximum(np.arange(LONGEST + 1), 1.0))
+    estimator, risk = _ESTIMATORS.index(model.edge), int(model.decode == "risk")
+    metric = Metric(model.distances_, model.boundaries * model.gaps_, lean, estimator, model.temperature, risk)
+    shortest_trees((symbols, gaps), starts, roots, root_starts, metric, BRACKETS, confidence, found)
     if model.top_bracket == "free":
         _root_at_longest(found, lengths)
     return found

@@ -1,4 +1,4 @@
-"""One iteration of grammars of several languages, and the common grammar behind them.
+"""How grammars of several languages are learned, and the common grammar behind them.
 
 Category A of language l emits a word with probability theta_lA0 psi_lAw, else branches into B and C with theta_lA1
 phi_lABC. The rows are Dirichlet: theta_lA ~ Dir(alpha_A), phi_lA ~ Dir(beta_A) with a common grammar alpha, beta behind
@@ -24,13 +24,21 @@ Iwata, Mochihashi and Sawada, "Learning common grammar from multilingual corpus"
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
+import math
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from scipy.special import digamma, gammaln
 
 from corpuscle.engine.dp.dense import inside_outside
+from corpuscle.grammar.kernels.spans import fill_gammas
+from corpuscle.model import Array
+from corpuscle.random import purpose_id, stream
+from corpuscle.scale import Chunks
+
+if TYPE_CHECKING:
+    from corpuscle.grammar.common import CommonGrammar
 
 _SMALLEST = 1e-8
 _TOKENS = 40_000
@@ -156,3 +164,167 @@ def dirichlet_step(rows: np.ndarray, logs: np.ndarray, languages: int, shape: fl
         moved[worse] = np.sqrt(moved[worse] * rows[worse])
     moved[worse] = rows[worse]
     return moved
+
+
+STATE = {
+    "common/emits": Array("float64", ("categories", 2), low=0.0, finite=True),
+    "common/pairs": Array("float64", ("categories", "pairs"), low=0.0, finite=True),
+    "emits": Array("float64", ("languages", "categories", 2), low=0.0, finite=True),
+    "pairs": Array("float64", ("languages", "categories", "pairs"), low=0.0, finite=True),
+    "words": Array("float64", ("categories", "slots"), low=0.0, finite=True),
+}
+
+
+def dirichlet_rows(rows: int, columns: int, shape: float, draws: np.ndarray) -> np.ndarray:
+    """Rows drawn from a symmetric Dirichlet distribution."""
+    values = np.zeros((rows, columns))
+    fill_gammas(draws, shape, values)
+    return values / values.sum(axis=1, keepdims=True)
+
+
+class Climber:
+    """A learner that does everything at the end of a sweep, until the objective gains too little; ``values`` float64
+    (2,): the objective of the last two iterations, NaN where there was none."""
+
+    def __init__(self, tolerance: float):
+        self.tolerance, self.values = tolerance, np.full(2, np.nan)
+
+    def steps(self, sweep: int) -> int:
+        return 0
+
+    def step(self, sweep: int, number: int) -> None:
+        return None
+
+    def converged(self) -> bool:
+        """Whether the last iteration gained too little."""
+        before, now = self.values.tolist()
+        return now - before < self.tolerance * abs(before)
+
+    def state(self) -> dict[str, np.ndarray]:
+        return {"values": self.values}
+
+    def sample(self) -> dict[str, np.ndarray]:
+        return self.state()
+
+
+class GrammarLearner(Climber):
+    """One start, as a learner: its state are the common grammar and those of all languages."""
+
+    def __init__(self, model: CommonGrammar, sizes: Sequence[int], restart: int, words: list[np.ndarray]):
+        super().__init__(model.tolerance)
+        self.model, self.sizes = model, sizes
+        self.allowed = model.allowed
+        k, n = model.nonterminals, len(self.allowed)
+        draws = stream(model.seed, purpose_id("grammar.common"), restart, 0)
+        emits, pairs = dirichlet_rows(k, 2, 2.0, draws), dirichlet_rows(k, n, 1.0, draws)
+        self.common = Common(np.ones((k, 2)), 0.2 + k * pairs)
+        if model.estimate == "separate":
+            self.common = Common(np.ones((k, 2)), np.full((k, n), 0.1))
+        prior = model.word_prior
+        self.grammars = []
+        for number, size in enumerate(sizes):
+            if len(words):
+                rows = words[number]
+            else:
+                own = stream(model.seed, purpose_id("grammar.common.words"), restart, number)
+                rows = dirichlet_rows(k, size, 1.0, own)
+            rows = rows / rows.sum(axis=1, keepdims=True)
+            start = Grammar(self.common.emits + 20 * emits, self.common.pairs + n * pairs, prior + size * rows)
+            self.grammars.append(start.means() if model.estimate == "em" else start)
+        self.held: Chunks | None = None
+        self.chunks: list[Any] = []
+        self.annealing = 0 if model.estimate == "em" else model.annealing
+
+    def _counts(self, power: float = 1.0) -> tuple[list[Grammar], float]:
+        """Expected counts of each language, and the sum of log Z, with weights to a power."""
+        em = self.model.estimate == "em"
+        rows = self.grammars if em else [grammar.weights(power) for grammar in self.grammars]
+        weights = [Weights.of(each, self.allowed) for each in rows]
+        k = self.model.nonterminals
+        counts = [Grammar(np.zeros((k, 2)), np.zeros((k, len(self.allowed))), np.zeros((k, n))) for n in self.sizes]
+        total = 0.0
+        assert self.held is not None
+        for chunk, found in zip(self.chunks, self.held.map(expect, weights), strict=True):
+            own = counts[chunk.language]
+            own.pairs[:] += found.rules[:, self.allowed]
+            own.words[:, chunk.types] += found.words
+            total += found.logarithm
+        for own in counts:
+            own.emits[:, 0], own.emits[:, 1] = own.words.sum(axis=1), own.pairs.sum(axis=1)
+        if not math.isfinite(total):
+            raise ArithmeticError("a sentence has no tree")
+        return counts, total
+
+    def finish(self, sweep: int) -> float:
+        """The objective with the present parameters, and the parameters that follow; while it anneals, the value is
+        none of the objective."""
+        counts, value = self._counts(0.5 + 0.5 * sweep / self.annealing if sweep < self.annealing else 1.0)
+        model = self.model
+        if model.estimate == "em":
+            self.grammars = [
+                Grammar(*(_normalised(own, old) for own, old in zip(new, before, strict=True)))
+                for new, before in zip(counts, self.grammars, strict=True)
+            ]
+            self.values = np.array([self.values[1], value])
+            return value
+        for grammar in self.grammars:
+            value -= divergence(grammar.emits, self.common.emits) + divergence(grammar.pairs, self.common.pairs)
+            value -= divergence(grammar.words, np.full((1, 1), model.word_prior))
+        priors = ((model.emit_shape, model.emit_rate), (model.pair_shape, model.pair_rate))
+        if model.estimate == "common":
+            for rows, (shape, rate) in zip(self.common, priors, strict=True):
+                value += float(((shape - 1) * np.log(rows) - rate * rows).sum())
+                value += rows.size * (shape * math.log(rate) - math.lgamma(shape))
+        self.grammars = [
+            Grammar(self.common.emits + own.emits, self.common.pairs + own.pairs, model.word_prior + own.words)
+            for own in counts
+        ]
+        if model.estimate == "common":
+            self._move(priors)
+        self.values = np.array([self.values[1], value if sweep >= self.annealing else np.nan])
+        return value
+
+    def _move(self, priors: Sequence[tuple[float, float]]) -> None:
+        """Move the common grammar towards the rows of all languages."""
+        moved = []
+        for name, rows, (shape, rate) in zip(Common._fields, self.common, priors, strict=True):
+            logs = sum(getattr(grammar.logs(), name) for grammar in self.grammars)
+            for _ in range(self.model.common_steps):
+                rows = dirichlet_step(rows, logs, len(self.grammars), shape, rate)
+            moved.append(rows)
+        self.common = Common(*moved)
+
+    def state(self) -> dict[str, np.ndarray]:
+        return super().state() | {
+            "common/emits": self.common.emits, "common/pairs": self.common.pairs, **arrays_of(self.grammars),
+        }  # fmt: skip
+
+    def restore(self, arrays: Mapping[str, np.ndarray], sweep: int, number: int) -> None:
+        if any(arrays[name].shape != own.shape for name, own in self.state().items()):
+            raise ValueError("it does not fit the text")
+        self.common, self.grammars = restored_grammars(arrays, self.sizes)
+        self.values = np.array(arrays["values"])
+
+
+def _normalised(counts: np.ndarray, before: np.ndarray) -> np.ndarray:
+    """Rows of probabilities from counts; a row without counts stays as it was."""
+    totals = counts.sum(axis=1, keepdims=True)
+    return np.where(totals > 0, counts / np.where(totals > 0, totals, 1.0), before)
+
+
+def arrays_of(grammars: Sequence[Grammar]) -> dict[str, np.ndarray]:
+    """The rows of all languages as they stand in a file, see ``STATE``."""
+    words = np.concatenate([each.words for each in grammars], axis=1)
+    return {name: np.stack([getattr(each, name) for each in grammars]) for name in ("emits", "pairs")} | {
+        "words": words
+    }
+
+
+def restored_grammars(arrays: Mapping[str, np.ndarray], sizes: Sequence[int]) -> tuple[Common, list[Grammar]]:
+    bounds = np.cumsum([0, *sizes])
+    grammars = [
+        Grammar(np.array(arrays["emits"][i]), np.array(arrays["pairs"][i]),
+                np.array(arrays["words"][:, bounds[i] : bounds[i + 1]]))
+        for i in range(len(sizes))
+    ]  # fmt: skip
+    return Common(np.array(arrays["common/emits"]), np.array(arrays["common/pairs"])), grammars

@@ -5,21 +5,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
-from os import PathLike
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from corpuscle.catalogue import find
-from corpuscle.errors import InputError, SettingError
-from corpuscle.parse.verbs import TAGGER, comparing
-from corpuscle.settings import Setting
-from corpuscle.text.wording import number, percent
+from corpuscle.errors import SettingError
+from corpuscle.grammar import inputs
+from corpuscle.grammar.inputs import TAGS, Words, bracketed_trees, read_with, tagged_words, words_of_bank
+from corpuscle.parse.verbs import compared, comparing
+from corpuscle.text.wording import number
 from corpuscle.verbs import (
     ITEMS,
     MOST,
     SEED,
     Answer,
-    File,
-    Input,
     Keep,
     Learned,
     Lines,
@@ -41,9 +39,8 @@ from corpuscle.verbs import (
 if TYPE_CHECKING:
     from corpuscle.figures import NodeShown
     from corpuscle.grammar import BracketInducer, CommonGrammar, HeadTable, Parsed, TreebankGrammar, TreeMetric
-    from corpuscle.grammar.tagsets import TagMap
+    from corpuscle.grammar.sentences import TagMap
     from corpuscle.text import Corpus, Treebank, Trees
-    from corpuscle.text.origin import Origin
     from corpuscle.words import WordClasses
 
 _classes = partial(a_model, "classes", "words.exchange", "words.brown", metavar="MODEL", option=True)
@@ -53,159 +50,15 @@ _TREEBANK = ("grammar.pcfg", "grammar.em", "grammar.spectral")
 # ---- what grammars work on
 
 
-def _read_by(function: str, help: str = "", **facts: Any) -> Any:
-    """What a function of this module reads."""
-    if "option" in facts:
-        facts.setdefault("default", None)
-    return Input(f"corpuscle.grammar.verbs:{function}", help, **facts)
-
-
-def _trees(help: str = "", **facts: Any) -> Any:
-    return _read_by("read_trees", help, **facts)
-
-
-def read_trees(value: Any, model: Any, declared: Input) -> Trees:
-    """Bracketed trees; of a CoNLL-U file, its tags as trees that branch to the right."""
-    from dataclasses import replace
-
-    from corpuscle.grammar import sequence_trees
-    from corpuscle.text import read_brackets, read_conllu
-    from corpuscle.text.conllu import is_treebank
-    from corpuscle.text.inputs import trees as read_given
-
-    paths = value if isinstance(value, tuple) and value and isinstance(value[0], File) else (value,)
-    if not isinstance(paths[0], str | PathLike):
-        trees = read_given(value, model, declared)
-    elif is_treebank(paths[0]) and len(paths) == 1:
-        bank = read_conllu(paths[0])
-        trees = sequence_trees(replace(bank, corpus=_escaped(bank.corpus, bank.origin)))
-    else:
-        trees = read_brackets(*paths)
-    if len(trees) == 0:
-        raise InputError(paths[0] if isinstance(paths[0], str) else None, None, "there are no trees in this file")
-    return trees
-
-
-def _found(value: Any, wanted: int) -> Trees:
-    """Trees that a parser has written; where there are fewer than wanted, one a line, and a blank line is none."""
-    from corpuscle.text import read_brackets
-    from corpuscle.text.inputs import trees
-
-    if not isinstance(value, str | PathLike):
-        return trees(value, None)
-    found = read_brackets(value)
-    return found if len(found) >= wanted else read_brackets(value, lines=True)
-
-
-def _is_brackets(path: str | PathLike[str]) -> bool:
-    """Whether a file holds trees: what it begins with is an opening bracket and it has as many closing ones."""
-    import os
-
-    from corpuscle.text.files import decode, open_bytes
-
-    if os.path.isdir(path):
-        return True
-    text = decode(open_bytes(path), path)
-    return text.lstrip()[:1] == "(" and text.count("(") == text.count(")") and text.rstrip()[-1:] == ")"
-
-
-def _escaped(sentences: Iterable[Iterable[str]], origin: Origin | None = None) -> Corpus:
-    """Words as they stand in trees, where brackets are others."""
-    from dataclasses import replace
-
-    from corpuscle.text import Corpus
-
-    rows = ([word.replace("(", "-LRB-").replace(")", "-RRB-") for word in each] for each in sentences)
-    return replace(Corpus.from_sentences(list(rows)), origin=origin)
-
-
-class Words(NamedTuple):
-    """Sentences as grammars take them, and the tags of their words, where these are wanted."""
-
-    corpus: Corpus
-    tags: list[list[str]] | None = None
-
-
-_TAGS: Any = Setting(
-    "predict",
-    "gold: the tags in the input are right (trees, CoNLL-U, or word/TAG); predict: only its words are read.",
-    choices=("predict", "gold"),
-    name="tags",
-)
-
-
-def _words(default: Any = "-") -> Any:
-    """Sentences, with tags if they are asked for or needed."""
-    return _read_by("read_words", default=default, options={"tags": _TAGS, "tagger": TAGGER})
-
-
-def read_words(value: Any, model: Any, declared: Input, *, tags: str = "predict", tagger: Any = None) -> Words:
-    """The sentences of a text, of trees or of a CoNLL-U file, and the tags of their words, if they are wanted."""
-    from corpuscle.text import Treebank
-
-    found = _words_of(value, model.needs_tags or tags == "gold")
-    if tagger is None:
-        return found
-    return found._replace(tags=_words_of_bank(tagger.annotate(Treebank.from_sentences(found.corpus)), True).tags)
-
-
-def _words_of(value: Any, wanted: bool) -> Words:
-    from corpuscle.text import Treebank, Trees, read_brackets, read_conllu
-    from corpuscle.text.conllu import is_treebank
-    from corpuscle.text.inputs import corpus
-
-    if isinstance(value, str | PathLike) and value != "-":
-        if is_treebank(value):
-            value = read_conllu(value)
-        elif _is_brackets(value):
-            value = read_brackets(value)
-    if isinstance(value, Treebank):
-        return _words_of_bank(value, wanted)
-    return _words_of_trees(value, wanted) if isinstance(value, Trees) else _words_of_text(corpus(value, None), wanted)
-
-
-def _words_of_bank(bank: Treebank, wanted: bool) -> Words:
-    words = _escaped(bank.corpus, bank.origin)
-    layer = bank.xpos if bank.xpos.ids.any() else bank.tags
-    return Words(words, _by_sentence(layer.strings(), words) if wanted else None)
-
-
-def _words_of_trees(trees: Trees, wanted: bool) -> Words:
-    plain = trees.without_traces().without_functions()
-    return Words(plain.words, _by_sentence(plain.word_tags, plain.words) if wanted else None)
-
-
-def _words_of_text(text: Corpus, wanted: bool) -> Words:
-    lines, tags = list(text), None
-    if wanted:
-        tags = [_tags_of(text, number, line) for number, line in enumerate(lines)]
-        lines = [[word.rpartition("/")[0] for word in line] for line in lines]
-    return Words(_escaped(lines, text.origin), tags)
-
-
-def _tags_of(text: Corpus, number: int, line: list[str]) -> list[str]:
-    """The tags of a line of word/TAG."""
-    wrong = next((word for word in line if not all(word.rpartition("/")[::2])), None)
-    if wrong is not None:
-        raise text.error(f"expected word/TAG, not {wrong[:40]!r}", number)
-    return [word.rpartition("/")[2] for word in line]
-
-
-def _by_sentence(values: list[str], words: Corpus) -> list[list[str]]:
-    from itertools import pairwise
-
-    return [values[first:last] for first, last in pairwise(words.sentence_starts.tolist())]
-
-
 # ---- learning from trees
 
 
 @trains("grammar", "grammar train trees.mrg -o trees.grammar", methods=("spectral", "em", "pcfg"))
 def train(
     model: TreebankGrammar,
-    trees: Trees = _trees(many=True),
+    trees: Trees = bracketed_trees(many=True),
     *,
-    dev: Trees | None = _trees("Choose the weight of the PCFG by these trees.", metavar="TREES", option=True),
+    dev: Trees | None = bracketed_trees("Choose the weight of the PCFG by these trees.", metavar="TREES", option=True),
     keep: Keep,
 ) -> Learned:
     """Learn a grammar from bracketed trees: files, or folders of them; or, from a CoNLL-U file, a tagger."""
@@ -213,65 +66,19 @@ def train(
         raise SettingError("--resume is for --method em: the others learn in one pass")
     model.fit(trees, dev, **keep.for_fit(model, trees))
     figures: dict[str, Any] = {**model.provenance_, "tuned": sorted(model.chosen_)}
-    return Learned(
-        model,
-        figures,
-        f"{figures['trees']:,} trees, {figures['phrases']:,} phrases, {figures['tags']:,} tags, "
-        f"{figures['rules']:,} rules",
-    )
+    told = "{trees:,} trees, {phrases:,} phrases, {tags:,} tags, {rules:,} rules".format_map(figures)
+    return Learned(model, figures, told)
 
 
 # ---- learning without trees
 
 
-def read_tagged(value: Any, model: Any, declared: Input) -> tuple[Treebank, Trees | None]:
-    """Words with tags: of CoNLL-U, of trees (which come along), or of lines of word/TAG or word_TAG; of lines of plain
-    words there are no tags."""
-    from corpuscle.grammar import bank_of_trees
-    from corpuscle.text import Treebank, Trees, read_brackets, read_conllu
-    from corpuscle.text.conllu import is_treebank
-    from corpuscle.text.inputs import corpus as read_corpus
-
-    if isinstance(value, Trees):
-        return bank_of_trees(value), value
-    if isinstance(value, Treebank):
-        return value, None
-    if isinstance(value, str | PathLike) and is_treebank(value):
-        return read_conllu(value), None
-    corpus = read_corpus(value, None)
-    corpus = corpus.select(corpus.lengths > 0)
-    lines = list(corpus)
-    if not lines:
-        raise corpus.error("an empty text: there are no words to learn from")
-    if lines[0][0].startswith("(") and isinstance(value, str | PathLike):
-        trees = read_brackets(value, keep_traces=False, keep_functions=False)
-        return bank_of_trees(trees), trees
-    mark = next((each for each in "/_" if all(all(word.rpartition(each)[::2]) for word in lines[0])), None)
-    if mark is None:
-        return Treebank.from_sentences(corpus), None
-    for row, line in enumerate(lines):
-        wrong = next((word for word in line if not all(word.rpartition(mark)[::2])), None)
-        if wrong is not None:
-            raise corpus.error(f"expected word{mark}TAG, as on the lines before, not {wrong[:40]!r}", row)
-    words, tags = ([[word.rpartition(mark)[at] for word in line] for line in lines] for at in (0, 2))
-    return Treebank.from_sentences(words, xpos=tags, origin=corpus.origin), None
-
-
-def read_vectors(value: Any, model: Any, declared: Input) -> Any:
-    """Word vectors for an inducer that takes them: a model, or word2vec text."""
-    from corpuscle.parse.verbs import read_vectors
-
-    if not model.TAKES_VECTORS:
-        raise SettingError("--vectors means nothing with --method ccm")
-    return read_vectors(value, model, declared)
-
-
 @trains("grammar", "grammar induce text.conllu -o brackets.grammar", methods=("treemetric", "ccm"))
 def induce(
     model: BracketInducer,
-    text: tuple[Treebank, Trees | None] = _read_by("read_tagged"),
+    text: tuple[Treebank, Trees | None] = read_with("read_tagged"),
     *,
-    vectors: Any = _read_by(
+    vectors: Any = read_with(
         "read_vectors", "Word vectors (a model, or text of word2vec); else they are learned from TEXT.", option=True
     ),
     class_model: WordClasses | None = _classes(help="Word classes, as vectors or (--symbols) in the place of tags."),
@@ -286,7 +93,7 @@ def induce(
     """Learn brackets from words with tags (CoNLL-U, word/TAG) or classes (plain text), without trees to learn from.
 
     Where TEXT is trees, only their words and tags are learned from, and the brackets are compared with theirs."""
-    from corpuscle.grammar import span_table
+    from corpuscle.grammar import class_vectors, span_table
     from corpuscle.words import class_sources, joint_sources
 
     bank, trees = text
@@ -294,7 +101,11 @@ def induce(
     if tag_map is not None:
         known["tag_map"] = tag_map
     if model.TAKES_VECTORS:
-        known["vectors"] = _vectors(vectors, class_model)
+        if vectors is None and class_model is not None:
+            vectors = class_vectors(class_model)
+        elif not (vectors is None or isinstance(vectors, tuple)):
+            vectors = vectors.vocab_, vectors.vectors_
+        known["vectors"] = vectors
     model.fit(bank, **known, **keep.for_fit(model, bank))
     figures: dict[str, Any] = dict(model.provenance_)
     more = ""
@@ -305,17 +116,8 @@ def induce(
         figures["brackets"] = rows
         columns = ("trees", "words at most", "sentences", "F1", "without whole sentences", "mean of sentences")
         more = "\n" + Table(columns, [row.values() for row in rows]).text()
-    told = f"{figures['sentences']:,} sentences, {figures['words']:,} words, {figures['symbols']:,} symbols"
+    told = "{sentences:,} sentences, {words:,} words, {symbols:,} symbols".format_map(figures)
     return Learned(model, figures, told, more)
-
-
-def _vectors(vectors: Any, class_model: Any) -> Any:
-    """Vectors of words: those that were given, or classes as vectors."""
-    from corpuscle.grammar import class_vectors
-
-    if vectors is None:
-        return None if class_model is None else class_vectors(class_model)
-    return vectors if isinstance(vectors, tuple) else (vectors.vocab_, vectors.vectors_)
 
 
 @verb("grammar", "grammar distances brackets.grammar -o distances.tsv", out="-")
@@ -331,11 +133,9 @@ def distances(model: TreeMetric = a_model("grammar", "grammar.treemetric")) -> T
 
 
 @verb(
-    "grammar",
-    "grammar common one.txt other.txt -o common.grammar",
-    out="model",
-    settings="corpuscle.grammar.settings:CommonSettings",
-)
+    "grammar", "grammar common one.txt other.txt -o common.grammar",
+    out="model", settings="corpuscle.grammar.settings:CommonSettings",
+)  # fmt: skip
 def common(
     texts: Sequence[Any] = path(many=True),
     *,
@@ -353,87 +153,22 @@ def common(
     from corpuscle.figures.plots import Series, line_plot
     from corpuscle.grammar import CommonGrammar, deviations, language_tree
 
-    codes, model = _codes(texts, languages), CommonGrammar(**settings)
-    corpora = [read_text(each, model, None) for each in texts]
-    starts = _starts(model, texts, corpora, class_model or ())
+    codes, model = inputs.language_codes(texts, languages), CommonGrammar(**settings)
+    corpora = [inputs.read_text(each, model, None) for each in texts]
+    starts = inputs.first_categories(model, texts, corpora, class_model or ())
     model.fit(corpora, codes, starts=starts, **keep.for_fit(model, corpora))
     if plot is not None:
         series = Series("objective", list(range(1, len(model.history_) + 1)), model.history_.tolist())
         svg = line_plot([series], title="Objective by iteration", x_label="iteration", y_label="objective")
         Picture(svg).write(plot)
     figures = {**model.provenance_, "deviations": deviations(model), "tree": language_tree(model)}
-    return Learned(
-        model,
-        figures,
-        f"{figures['sentences']:,} sentences of {len(corpora)} languages ({figures['left_out']:,} left out), "
-        f"{figures['iterations']} iterations, objective {number(figures['objective'])}",
-        f"\n{figures['tree']}",
-    )
-
-
-def _codes(texts: Sequence[Any], languages: str | None) -> list[str] | None:
-    """Codes of languages: as given, or the names of their files without folder and ending; None if these are none."""
-    from pathlib import PurePath
-
-    if languages is None and not all(isinstance(text, str | PathLike) for text in texts):
-        return None
-    codes = [PurePath(text).name.partition(".")[0] for text in texts] if languages is None else languages.split(",")
-    if len(codes) != len(texts) or len(set(codes)) < len(codes) or not all(codes):
-        raise SettingError("every text needs a language code of its own: --languages en,de,...")
-    return codes
-
-
-def read_text(value: Any, model: Any, declared: Any) -> Corpus:
-    """A text as a common grammar reads it, or the words of a CoNLL-U file."""
-    from corpuscle.text import Corpus, read_conllu
-    from corpuscle.text.conllu import is_treebank
-    from corpuscle.text.inputs import corpus
-
-    if isinstance(value, str | PathLike) and is_treebank(value):
-        return Corpus.from_sentences(read_conllu(value).corpus)
-    return corpus(value, model)
-
-
-def _starts(model: CommonGrammar, texts: Sequence[Any], corpora: list[Corpus], class_models: Sequence[Any]) -> Any:
-    """What words are to categories at first, by their tags or classes; None at random."""
-    import numpy as np
-
-    from corpuscle.grammar import starts_from_groups, starts_from_tags
-    from corpuscle.text import read_conllu
-    from corpuscle.text.conllu import is_treebank
-
-    if (model.start == "classes") != bool(class_models) or (class_models and len(class_models) != len(texts)):
-        raise SettingError("--start classes needs a --class-model for each text, in the same order")
-    if model.start == "random":
-        return None
-    if model.start == "classes":
-        groups = [
-            np.asarray(classes.classes_)[classes.vocab_.mapping_from(text.vocab)]
-            for classes, text in zip(class_models, corpora, strict=True)
-        ]
-        return [starts_from_groups(each, model.nonterminals, model.seed, i) for i, each in enumerate(groups)]
-    for text in texts:
-        if not is_treebank(text):
-            raise InputError(text, None, "--start tags needs CoNLL-U files with UPOS")
-    banks = [read_conllu(text) for text in texts]
-    tags = sorted({tag for bank in banks for tag in bank.tags.used} - {"_"})
-    return [starts_from_tags(bank, model.nonterminals, tags) for bank in banks]
-
-
-def read_names(value: Any, model: CommonGrammar, declared: Input) -> list[str]:
-    """Names of categories: numbers, or from a file of number, tab, name."""
-    from corpuscle.text import read_table
-
-    names = list(map(str, range(model.nonterminals)))
-    for line, (category, name) in read_table(value, ("category", "name"), skip_blank=True):
-        if not category.isdecimal() or int(category) >= model.nonterminals:
-            raise InputError(value, line, f"{category[:20]!r} is no category from 0 to {model.nonterminals - 1}")
-        names[int(category)] = name
-    return names
+    sizes = f"{figures['sentences']:,} sentences of {len(corpora)} languages ({figures['left_out']:,} left out)"
+    told = f"{sizes}, {figures['iterations']} iterations, objective {number(figures['objective'])}"
+    return Learned(model, figures, told, f"\n{figures['tree']}")
 
 
 _COMMON = a_model("grammar", "grammar.common")
-_NAMES: Any = _read_by("read_names", "Names of categories: number, tab, name.", option=True)
+_NAMES: Any = read_with("read_names", "Names of categories: number, tab, name.", option=True)
 
 
 @verb("grammar", "grammar rules common.grammar")
@@ -446,7 +181,7 @@ def rules(
     """The rules that languages share, with their common probability and an example in each language."""
     from corpuscle.grammar import common_rules
 
-    called = names or list(map(str, range(model.nonterminals)))
+    called = names or [*map(str, range(model.nonterminals))]
     values = [
         rule._asdict() | {"rule": f"{called[rule.parent]} -> {called[rule.left]} {called[rule.right]}"}
         for rule in common_rules(model, most)
@@ -497,7 +232,7 @@ def languages(model: CommonGrammar = _COMMON) -> Shown:
 @verb("grammar", "grammar perplexity common.grammar test.txt")
 def perplexity(
     model: CommonGrammar = _COMMON,
-    text: Corpus = _read_by("read_text"),
+    text: Corpus = read_with("read_text"),
     *,
     language: str | None = setting(
         "Which language the text is in.", default=None, metavar="CODE", shown="the one that knows most words"
@@ -519,7 +254,7 @@ def perplexity(
 @verb("grammar", "grammar parse trees.grammar text.txt -o parsed.mrg", name="parse", out="-", work=True)
 def apply(
     model: Any = a_model("grammar"),
-    input: Words = _words(),
+    input: Words = tagged_words(),
     *,
     nbest: int | None = setting("The N best trees of each sentence, and a blank line.", default=None, low=1, high=MOST),
     confidence: bool = setting("Write how likely each node is behind its label (NP~0.93).", default=False),
@@ -535,7 +270,7 @@ def apply(
 @verb("grammar", "grammar sample trees.grammar text.txt --draws 5 -o drawn.mrg", out="-", work=True)
 def sample(
     model: TreebankGrammar = a_model("grammar", *_TREEBANK),
-    input: Words = _words(),
+    input: Words = tagged_words(),
     *,
     draws: int = setting("How many trees of each sentence.", default=1, low=1, high=MOST),
     seed: int = SEED,
@@ -567,18 +302,10 @@ def _lists(lists: Iterable[Parsed]) -> Lines:
     return Lines.of(lines)
 
 
-def read_either(value: Any, model: Any, declared: Input) -> Trees | Corpus:
-    """Trees, or the sentences of a text or of a CoNLL-U file."""
-    from corpuscle.text import Trees
-
-    is_file = isinstance(value, str | PathLike) and value != "-"
-    if isinstance(value, Trees) or (is_file and _is_brackets(value)):
-        return read_trees(value, model, declared)
-    return _words_of(value, False).corpus
-
-
 @verb("grammar", "grammar probability trees.grammar text.txt", work=True)
-def probability(model: Any = a_model("grammar"), input: Trees | Corpus = _read_by("read_either", default="-")) -> Shown:
+def probability(
+    model: Any = a_model("grammar"), input: Trees | Corpus = read_with("read_either", default="-")
+) -> Shown:
     """The probability of trees, or of sentences over all their trees (log10, a line each)."""
     import numpy as np
 
@@ -599,10 +326,7 @@ _LEAST: Any = setting("Only constituents with at least this share.", default=0.0
 
 @verb("grammar", "grammar marginals trees.grammar text.txt", work=True)
 def marginals(
-    model: Any = a_model("grammar"),
-    input: Words = _read_by("read_words", default="-"),
-    *,
-    least: float = _LEAST,
+    model: Any = a_model("grammar"), input: Words = read_with("read_words", default="-"), *, least: float = _LEAST
 ) -> Shown:
     """How likely every constituent of every sentence is, over all its trees."""
     found = model.marginals(input.corpus, least, input.tags)
@@ -628,11 +352,11 @@ _MAX_LENGTH: Any = setting("Only sentences of at most so many words.", default=N
     "grammar", "grammar evaluate gold.mrg --model trees.grammar", instead="a file of trees", overlap="", work=True
 )
 def evaluate(
-    gold: Trees = _trees(),
+    gold: Trees = bracketed_trees(),
     found: Any = path(metavar="TREES", default=None),
     *,
     model: Any = a_model("grammar", help="Parse the words of the gold trees with this model first.", option=True),
-    tags: str = _TAGS,
+    tags: str = TAGS,
     punctuation: str = _PUNCTUATION,
     max_length: int | None = _MAX_LENGTH,
     by: str | None = setting("Also by label or length.", default=None, choices=("label", "length")),
@@ -646,9 +370,9 @@ def evaluate(
 
     shares: dict[str, float] = {}
     if model is None:
-        trees = _found(found, len(gold))
+        trees = inputs.parsed_trees(found, len(gold))
     else:
-        words = _words_of_trees(gold, model.needs_tags or tags == "gold")
+        words = inputs.words_of_trees(gold, model.needs_tags or tags == "gold")
         shares = overlap_shares(model, words.corpus, names.get("model", "the model"))
         trees = model.parse(*words).trees
     with comparing(None):
@@ -664,7 +388,7 @@ def evaluate(
 
 @verb("grammar", "grammar compare gold.mrg one.mrg other.mrg")
 def compare(
-    gold: Trees = _trees(),
+    gold: Trees = bracketed_trees(),
     trees_a: Any = path(),
     trees_b: Any = path(),
     *,
@@ -676,27 +400,19 @@ def compare(
     """Compare two parses of the same sentences: the differences of their F1, paired by sentence."""
     from corpuscle.measure import bracket_scores, compare_brackets
 
-    sides = _found(trees_a, len(gold)), _found(trees_b, len(gold))
+    sides = inputs.parsed_trees(trees_a, len(gold)), inputs.parsed_trees(trees_b, len(gold))
     how: dict[str, Any] = {"punctuation": punctuation, "max_length": max_length, "seed": seed}
-    values: dict[str, Any] = {}
-    lines = []
-    for side, trees in zip("ab", sides, strict=True):
-        path = names.get(f"trees_{side}")
-        with comparing(path):
-            result = bracket_scores(gold, trees, **how)
-        values |= {f"{name}_{side}": result[name] for name in ("labelled_f1", "unlabelled_f1", "exact")}
-        labelled, unlabelled = percent(result["labelled_f1"]), percent(result["unlabelled_f1"])
-        lines.append(f"{path or side}: labelled F1 {labelled}, unlabelled {unlabelled}")
-    for figure in ("labelled_f1", "unlabelled_f1", "spans_f1"):
-        difference = compare_brackets(gold, *sides, figure=figure, **how)
-        values |= difference.to_json() if figure == "labelled_f1" else {figure: difference.to_json()}
-        lines.append(f"{figure.replace('_f1', ' F1')}: {difference.text()}")
-    return Answer(values, "\n".join(lines))
+    return compared(
+        dict(zip(("trees_a", "trees_b"), sides, strict=True)), names, partial(bracket_scores, gold, **how),
+        partial(compare_brackets, gold, *sides, **how),
+        {"labelled_f1": "labelled F1", "unlabelled_f1": "unlabelled F1", "spans_f1": "spans F1"},
+        {"labelled_f1": "labelled F1", "unlabelled_f1": "unlabelled", "exact": ""},
+    )  # fmt: skip
 
 
 @verb("grammar", "grammar dependencies gold.mrg -o gold.conllu", out="-")
 def dependencies(
-    trees: Trees = _trees(),
+    trees: Trees = bracketed_trees(),
     *,
     heads: HeadTable | None = read_by(
         "corpuscle.grammar:read_heads",
@@ -712,10 +428,10 @@ def dependencies(
 
 @verb("grammar", "grammar draw parsed.mrg -o tree.svg --tree 2", out="figure")
 def draw(
-    trees: Trees = _trees(),
+    trees: Trees = bracketed_trees(),
     *,
     tree: int = setting("Which tree, from 1 on.", default=1, low=1, high=MOST),
-    other: Trees | None = _trees(
+    other: Trees | None = bracketed_trees(
         "Another parse of the same sentences: it hangs below the words.", metavar="TREES", option=True
     ),
 ) -> Picture:
@@ -733,7 +449,6 @@ def draw(
 
 
 def _shown(trees: Trees, number: int) -> tuple[list[str], list[NodeShown]]:
-    """The words and nodes of one tree, for a picture."""
     from corpuscle.figures import NodeShown
 
     if number > len(trees):
@@ -753,12 +468,12 @@ def _shown(trees: Trees, number: int) -> tuple[list[str], list[NodeShown]]:
 
 def _typed(model: Any, bank: Treebank, tagger: Any) -> Words:
     """Sentences that were typed, with the tags of a tagger for a grammar that is of tags."""
-    words = _words_of_bank(bank, False)
+    words = words_of_bank(bank, False)
     if not model.needs_tags or not len(bank):
         return words
     if tagger is None:
         raise SettingError("this grammar is of tags, and there is no tagger beside it")
-    return words._replace(tags=_words_of_bank(tagger.annotate(bank), True).tags)
+    return words._replace(tags=words_of_bank(tagger.annotate(bank), True).tags)
 
 
 def _each_tree(parsed: Parsed) -> Iterable[tuple[Trees, str]]:
@@ -806,7 +521,7 @@ def probability_typed(model: Any, text: Treebank = treebank(raw=True)) -> dict[s
     """How likely each sentence is, over all its trees (log10), where it has one."""
     import numpy as np
 
-    corpus = _words_of_bank(text, False).corpus
+    corpus = words_of_bank(text, False).corpus
     logs = model.sentence_probability(corpus) / np.log(10) if len(corpus) else np.zeros(0)
     rows = zip(corpus, logs.tolist(), strict=True)
     return {"sentences": [{"words": list(w), "log10": log if np.isfinite(log) else None} for w, log in rows]}
@@ -824,11 +539,8 @@ def sample_typed(
     """Trees of each sentence drawn by their probability, as brackets."""
     words = _typed(model, text, tagger)
     drawn = model.sample_trees(words.corpus, draws, seed=seed, tags=words.tags) if len(words.corpus) else []
-    rows = [
-        {"words": list(forms), "trees": [brackets for _, brackets in _each_tree(found)]}
-        for forms, found in zip(words.corpus, drawn, strict=True)
-    ]
-    return {"sentences": rows}
+    trees = ([brackets for _, brackets in _each_tree(found)] for found in drawn)
+    return {"sentences": [{"words": list(w), "trees": each} for w, each in zip(words.corpus, trees, strict=True)]}
 
 
 @view("grammar", text="a b c")
@@ -837,10 +549,8 @@ def doubts(model: Any, text: Treebank = treebank(raw=True), *, tagger: Any, n: i
     from corpuscle.measure import least_sure, unsure_item
 
     found = parse_typed(model, text, tagger=tagger)["sentences"]
-    items = [
-        unsure_item({"tree": each["tree"]}, [min(1.0, max(0.0, node["sure"])) for node in each["nodes"]])
-        for each in found
-    ]
+    sure = [[min(1.0, max(0.0, node["sure"])) for node in each["nodes"]] for each in found]
+    items = [unsure_item({"tree": each["tree"]}, shares) for each, shares in zip(found, sure, strict=True)]
     return least_sure(items, n, layer="brackets", choices=[])
 
 

@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from corpuscle.parse.boosted import BoostedParser
     from corpuscle.parse.decoding import Parses, Ranked
     from corpuscle.parse.latent import LatentTrees, Likelihoods
-    from corpuscle.parse.mst import MstParser
+    from corpuscle.parse.mst import MstParser, Point, learning_curve
     from corpuscle.parse.pairs import PairParser
     from corpuscle.parse.projection import ProjectedParser, Projection
     from corpuscle.parse.rerank import Reranker
-    from corpuscle.parse.verbs import Point, learning_curve, warm
+    from corpuscle.parse.verbs import warm
 
 __all__, __getattr__, __dir__ = contents(__name__, __file__)

@@ -1,20 +1,23 @@
 """What all dependency parsers share: the verbs of the task, the names of relations, and which sentences they take; and
-``BranchingParser``, what a parser has to beat: every word hangs on its left neighbour, or on its right one."""
+``BranchingParser``, what a parser has to beat: every word hangs on its left neighbour, or on its right one.
+"""
 
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
 import numpy as np
 
 from corpuscle import model as container
 from corpuscle.errors import SettingError, warn
-from corpuscle.learning import Checkpoint
-from corpuscle.parse.decoding import Chunk, Parses, Ranked, related
-from corpuscle.parse.kernels.training import room_for
+from corpuscle.learning import Checkpoint, Shuffled
+from corpuscle.model import Array
+from corpuscle.parse.decoding import Chunk, Parses, Ranked, chunks_for, parse_chunk, rank_chunk, related
+from corpuscle.parse.kernels.features import Layers
+from corpuscle.parse.kernels.training import Room, learn_relations, room_for
 from corpuscle.parse.settings import BranchingSettings
-from corpuscle.parse.training import RelationLearner
 from corpuscle.parse.words import N_TAGS, SOURCES, TAG_LAYERS, layers_of
 from corpuscle.settings import learned
 from corpuscle.tag import Tagger
@@ -31,8 +34,8 @@ _COLUMNS = {"tags": "UPOS", "xpos": "XPOS", "lemmas": "LEMMA", "features": "FEAT
 
 
 class DependencyParser(container.Model):
-    """What all parsers of sentences do; a parser is this and a class of settings. It has ``parse`` and ``ranked``,
-    and, if it learns relations, the settings ``relation_bits`` and ``seed``.
+    """What all parsers of sentences do; a parser is this and a class of settings, with what its ``_work`` needs and,
+    if it learns relations, the settings ``relation_bits`` and ``seed``.
 
     Learned: ``relation_weights_`` float32 (2^relation_bits, relations), both 0 without relations; ``relations_``: a
     ``Vocab`` of their names; ``tag_layers_``: which layers it takes for tags; ``sources_``: which others stand beside
@@ -64,11 +67,19 @@ class DependencyParser(container.Model):
 
     def parse(self, bank: Treebank, *, confidence: bool = False) -> Parses:
         """The best tree of every sentence; ``confidence``: also how likely each of its arcs is."""
-        raise NotImplementedError
+        return Parses.joined(self.spread(self._work()[0], self._jobs(bank, int(confidence))))
 
     def ranked(self, bank: Treebank, k: int) -> Ranked:
         """The k best trees of every sentence with their relations, as flat arrays."""
-        raise NotImplementedError
+        return Ranked.joined(self.spread(self._work()[1], self._jobs(bank, k)))
+
+    def _work(self) -> tuple[Callable[..., Parses], Callable[..., Ranked]]:
+        """What finds the best tree, and what the best trees, of the sentences of a job."""
+        return parse_chunk, rank_chunk
+
+    def _jobs(self, bank: Treebank, wanted: int) -> list[Any]:
+        """The sentences in parts, as workers get them; ``wanted``: see ``Chunk``."""
+        return chunks_for(self._layers(bank), wanted)
 
     def annotate(self, bank: Treebank, *, confidence: bool = False) -> Treebank:
         """The treebank with our heads and relations; ``confidence``: with how likely each arc is in MISC."""
@@ -131,18 +142,25 @@ class DependencyParser(container.Model):
     def _learn_relations(self, layers: Any, bank: Treebank, passes: int, checkpoint: Checkpoint) -> None:
         """Learn the names of arcs from a treebank, if all of its words have one."""
         names = bank.relations.vocab.strings[FIRST:]
-        self.relations_ = Vocab.from_words(names)
-        rows = 1 << self.settings["relation_bits"]
         ids = np.maximum(bank.relations.ids - FIRST, 0).astype(np.int32)
         if not names or (bank.relations.ids < FIRST).any():
-            self.relations_, self.relation_weights_ = Vocab.from_words([]), np.zeros((0, 0), np.float32)
+            self._forget_relations()
             return
-        room = room_for(int(bank.corpus.lengths.max()), 1, N_TAGS)
+        self._relation_weights(layers, bank, ids, names, passes, checkpoint)
+
+    def _forget_relations(self) -> None:
+        self.relations_, self.relation_weights_ = Vocab.from_words([]), np.zeros((0, 0), np.float32)
+
+    def _relation_weights(
+        self, layers: Any, bank: Treebank, ids: np.ndarray, names: list[str], passes: int, checkpoint: Checkpoint
+    ) -> None:
+        """Learn the weights of relations from trees; ``ids`` int32 (n_words,): that of each arc, -1 if not known."""
+        rows, room = 1 << self.settings["relation_bits"], room_for(int(bank.corpus.lengths.max()), 1, N_TAGS)
         known = bank.heads.astype(np.int32), ids, bank.corpus.sentence_starts
         learner = RelationLearner(layers, known, rows, len(names), room, seed=self.settings["seed"])
         facts = {"rows": rows, "relations": len(names)}
         checkpoint.run(learner, passes, facts=facts, title="relations", note="wrong {:.3f}")
-        self.relation_weights_ = learner.mean()
+        self.relations_, self.relation_weights_ = Vocab.from_words(names), learner.mean()
 
 
 def check_length(bank: Treebank) -> None:
@@ -151,6 +169,14 @@ def check_length(bank: Treebank) -> None:
     if longest > LONGEST:
         where = int(np.argmax(bank.corpus.lengths))
         raise bank.error(f"sentence {where + 1} has {longest:,} words; at most {LONGEST:,} are parsed", where)
+
+
+def check_weights(model: Any, arrays: Mapping[str, np.ndarray]) -> None:
+    """Raise a ``ValueError`` if tables of weights do not have the size that the settings of their parser say."""
+    if len(arrays["weights"]) != 1 << model.hash_bits:
+        raise ValueError("its table of weights does not fit its settings")
+    if arrays["relation_weights"].shape[1] and len(arrays["relation_weights"]) != 1 << model.relation_bits:
+        raise ValueError("its table of relations does not fit its settings")
 
 
 def signature(bank: Treebank, known: WordFeatures | None = None) -> str:
@@ -194,10 +220,62 @@ class BranchingParser(BranchingSettings, DependencyParser):
         return Parses(heads, np.zeros(len(heads), np.int32), np.zeros(len(bank)), np.empty(0))
 
     def ranked(self, bank: Treebank, k: int) -> Ranked:
-        """The one tree of every sentence."""
         parses, counts = self.parse(bank), (bank.corpus.lengths > 0).astype(np.int64)
         return Ranked(counts, np.zeros(int(counts.sum())), parses.heads, parses.relations)
 
     def summary(self) -> dict[str, Any]:
-        """Nothing to say."""
         return {}
+
+
+# ---- learning
+
+
+RELATIONS = {
+    "weights": Array("float32", ("rows", "relations"), finite=True),
+    "totals": Array("float64", ("rows", "relations"), finite=True),
+    "clock": Array("int64", (1,), low=0),
+}
+
+
+class Online(Shuffled):
+    """Sentences in an order of its own each pass, a few at a time."""
+
+    def __init__(self, first_words: np.ndarray, seed: int, purpose: str):
+        super().__init__(np.diff(first_words), seed, purpose)
+        self._wrong = 0
+
+    def _mistakes(self) -> int:
+        wrong, self._wrong = self._wrong, 0
+        return wrong
+
+
+class RelationLearner(Online):
+    """Learns the weights of relations on right trees; ``bank``: heads, relations, first words."""
+
+    def __init__(self, layers: Layers, bank: Any, rows: int, relations: int, room: Room, *, seed: int):
+        super().__init__(bank[2], seed, "parse.relations")
+        self._text, self._room, self._scores = (layers, bank), room, np.zeros(relations, np.float32)
+        self._shift = np.uint64(64 - (rows - 1).bit_length())
+        self.weights, self.totals = np.zeros((rows, relations), np.float32), np.zeros((rows, relations))
+        self.clock = np.zeros(1, np.int64)
+
+    def step(self, sweep: int, number: int) -> None:
+        layers, bank = self._text
+        learning = self.weights, self.totals, self.clock
+        part = self.part(sweep, number)
+        self._wrong += learn_relations(layers, part, bank, self._shift, learning, self._room, self._scores)
+
+    def mean(self) -> np.ndarray:
+        """The mean of the weights after all arcs so far, float32."""
+        return (self.weights - self.totals / max(1, self.clock[0])).astype(np.float32)
+
+    def finish(self, sweep: int) -> list[float]:
+        """The share of arcs with a wrong relation in this pass."""
+        return [self._mistakes() / max(1, len(self._text[1][0]))]
+
+    def state(self) -> dict[str, np.ndarray]:
+        return {"weights": self.weights, "totals": self.totals, "clock": self.clock}
+
+    def restore(self, arrays: Mapping[str, np.ndarray], sweep: int, number: int) -> None:
+        for name, array in self.state().items():
+            array[:] = arrays[name]

@@ -23,18 +23,18 @@ import numpy as np
 
 from corpuscle import model as container
 from corpuscle.parse.base import DependencyParser
-from corpuscle.parse.decoding import Chunk, Parses, Ranked, chunks_for, parse_chunk, rank_chunk
+from corpuscle.parse.decoding import Chunk, Parses, Ranked, parse_chunk, rank_chunk
 from corpuscle.parse.kernels.pairs import Sight
 from corpuscle.parse.kernels.training import decode, room_for, score
 from corpuscle.parse.mst import MstParser
-from corpuscle.parse.pairs import PairParser
+from corpuscle.parse.pairs import PairClassifier, PairParser
 from corpuscle.parse.projection import ProjectedParser
 from corpuscle.parse.settings import BoostSettings
 from corpuscle.parse.words import N_TAGS
 from corpuscle.text.overlap import item_hashes
 from corpuscle.text.treebank import Treebank
 
-_CLASSIFIERS: dict[str, type[PairParser]] = {each.KIND.name: each for each in (PairParser, ProjectedParser)}
+_CLASSIFIERS: dict[str, type[PairClassifier]] = {each.KIND.name: each for each in (PairParser, ProjectedParser)}
 
 # ---- the weight
 
@@ -106,7 +106,7 @@ class BoostedParser(BoostSettings, DependencyParser):
         components={"base": (MstParser.KIND,), "pairs": (PairParser.KIND, ProjectedParser.KIND)},
     )
 
-    def __init__(self, base: MstParser, pairs: PairParser, **settings: Any):
+    def __init__(self, base: MstParser, pairs: PairClassifier, **settings: Any):
         super().__init__(**settings)
         self.base, self.pairs, self.weight_, self.right_ = base, pairs, 0.0, 0.0
         self.relations_, self.relation_weights_ = base.relations_, base.relation_weights_
@@ -152,18 +152,17 @@ class BoostedParser(BoostSettings, DependencyParser):
                 plain = room.arcs.copy()
                 yield sentence, best_at
 
-    def parse(self, bank: Treebank, *, confidence: bool = False) -> Parses:
-        """The best tree of every sentence; ``confidence``: also how likely each of its arcs is."""
-        return Parses.joined(self.spread(_parse_chunk, self._chunks(bank, int(confidence))))
-
     def ranked(self, bank: Treebank, k: int) -> Ranked:
         """The k best trees of every sentence with their relations, as flat arrays."""
         self.base.check_ranking()
-        return Ranked.joined(self.spread(_rank_chunk, self._chunks(bank, k)))
+        return super().ranked(bank, k)
 
-    def _chunks(self, bank: Treebank, wanted: int) -> Iterator[tuple[Sight, Chunk]]:
+    def _work(self) -> tuple[Callable[..., Parses], Callable[..., Ranked]]:
+        return _parse_chunk, _rank_chunk
+
+    def _jobs(self, bank: Treebank, wanted: int) -> list[Any]:
         sight = self.pairs._sight(bank)
-        return ((sight, chunk) for chunk in chunks_for(self.base._layers(bank), wanted))
+        return [(sight, chunk) for chunk in self.base._jobs(bank, wanted)]
 
     def add_to(self, sight: Sight, sentence: int, arcs: np.ndarray) -> None:
         """Add what the classifier thinks of the arcs of a sentence to their scores."""

@@ -14,8 +14,7 @@ import numpy as np
 
 from corpuscle.engine.dp import charts, spanning
 from corpuscle.parse.kernels.features import Layers
-from corpuscle.parse.kernels.relations import relate
-from corpuscle.parse.kernels.training import Decoding, Room, best_trees, decode, room_for, score
+from corpuscle.parse.kernels.training import Decoding, Room, best_trees, decode, relate, room_for, score
 from corpuscle.parse.words import N_TAGS
 from corpuscle.scale import chunks_of
 
@@ -83,38 +82,31 @@ def chunks_for(layers: Layers, wanted: int) -> list[Chunk]:
     return [Chunk(layers, first, last, wanted) for first, last in pairwise(chunks_of(lengths**3 + 1, _CUBES).tolist())]
 
 
-class _Rooms:
-    """The buffers of a chunk: one for its sentences, one for those that are too long for pairs."""
-
-    def __init__(self, chunk: Chunk, order: int, trees: int = 1):
-        lengths = [n for _, n in chunk.sentences()]
-        self._order, self._trees = order, trees
-        self._usual = room_for(max((n for n in lengths if n <= PAIRED), default=0), order, N_TAGS, trees)
-
-    def for_words(self, n: int) -> tuple[int, Room]:
-        """The order in which a sentence of n words is parsed, and room for it."""
-        if n <= PAIRED:
-            return self._order, self._usual
-        return 1, room_for(n, 1, N_TAGS, self._trees)
-
-
 Add = Callable[[int, np.ndarray], None]
 """Adds to the scores of the arcs of a sentence, (n + 1, n + 1) or larger."""
 
 
-def parse_chunk(chunk: Chunk, parser: Any, add: Add | None = None) -> Parses:
-    """The best tree of every sentence; ``wanted`` 1: with the confidence of its arcs."""
-    rooms = _Rooms(chunk, parser.order)
-    heads, scores, likely = [], [], []
+def _scored(chunk: Chunk, parser: Any, trees: int = 1, add: Add | None = None) -> Iterator[tuple[int, Decoding, Room]]:
+    """Each sentence with its number of words, how it is decoded, and buffers with the scores of its arcs and pairs,
+    which are used again: those of the chunk, or its own where the sentence is too long for pairs."""
+    lengths = [n for _, n in chunk.sentences() if n <= PAIRED]
+    usual = room_for(max(lengths, default=0), parser.order, N_TAGS, trees)
     for sentence, n in chunk.sentences():
-        order, room = rooms.for_words(n)
-        decoding, tree = parser.decoding(order), np.zeros(n, np.int32)
-        scores.append(0.0)
+        order, room = (parser.order, usual) if n <= PAIRED else (1, room_for(n, 1, N_TAGS, trees))
+        decoding = parser.decoding(order)
         if n:
             score(chunk.layers, sentence, decoding, parser.weights_, room.marks, room.places, room.arcs, room.siblings)
             if add is not None:
                 add(sentence, room.arcs)
-            scores[-1] = decode(n, decoding, room, tree)
+        yield n, decoding, room
+
+
+def parse_chunk(chunk: Chunk, parser: Any, add: Add | None = None) -> Parses:
+    """The best tree of every sentence; ``wanted`` 1: with the confidence of its arcs."""
+    heads, scores, likely = [], [], []
+    for n, decoding, room in _scored(chunk, parser, add=add):
+        tree = np.zeros(n, np.int32)
+        scores.append(decode(n, decoding, room, tree) if n else 0.0)
         if n and chunk.wanted:
             likely.append(_confidence(n, tree, decoding, room, parser.temperature_))
         heads.append(tree)
@@ -125,16 +117,9 @@ def parse_chunk(chunk: Chunk, parser: Any, add: Add | None = None) -> Parses:
 
 def rank_chunk(chunk: Chunk, parser: Any, add: Add | None = None) -> Ranked:
     """The ``wanted`` best trees of every sentence."""
-    rooms = _Rooms(chunk, parser.order, chunk.wanted)
     counts, scores, heads = [], [], []
-    for sentence, n in chunk.sentences():
-        order, room = rooms.for_words(n)
-        decoding, count = parser.decoding(order), 0
-        if n:
-            score(chunk.layers, sentence, decoding, parser.weights_, room.marks, room.places, room.arcs, room.siblings)
-            if add is not None:
-                add(sentence, room.arcs)
-            count = best_trees(n, decoding, room)
+    for n, decoding, room in _scored(chunk, parser, chunk.wanted, add):
+        count = best_trees(n, decoding, room) if n else 0
         counts.append(count)
         scores.append(room.scores[:count].copy())
         heads.append(room.trees[:count, :n].flatten())  # a copy: the room is used again
@@ -160,18 +145,15 @@ def related(chunk: Chunk, sentences: np.ndarray, heads: np.ndarray, parser: Any)
 def temper_chunk(chunk: Chunk, parser: Any) -> tuple[np.ndarray, np.ndarray]:
     """The best tree of every sentence, heads int32 (n_words,), and the confidence of its arcs at each of
     ``TEMPERATURES``, float64 (n_words, n_temperatures)."""
-    rooms = _Rooms(chunk, parser.order)
     heads, likely = [], []
-    for sentence, n in chunk.sentences():
+    for n, decoding, room in _scored(chunk, parser):
         if n:
-            order, room = rooms.for_words(n)
-            decoding, tree = parser.decoding(order), np.zeros(n, np.int32)
-            score(chunk.layers, sentence, decoding, parser.weights_, room.marks, room.places, room.arcs, room.siblings)
+            tree, inner = np.zeros(n, np.int32), slice(n + 1)
             decode(n, decoding, room, tree)
-            arcs, siblings = room.arcs[: n + 1, : n + 1].copy(), room.siblings[: n + 1, : n + 1, : n + 1].copy()
+            arcs, siblings = room.arcs[inner, inner].copy(), room.siblings[inner, inner, inner].copy()
             columns = []
             for temperature in TEMPERATURES:
-                room.arcs[: n + 1, : n + 1], room.siblings[: n + 1, : n + 1, : n + 1] = arcs, siblings
+                room.arcs[inner, inner], room.siblings[inner, inner, inner] = arcs, siblings
                 columns.append(_confidence(n, tree, decoding, room, temperature))
             heads.append(tree)
             likely.append(np.column_stack(columns))

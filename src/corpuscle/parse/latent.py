@@ -10,12 +10,18 @@ What words are (``Basis``): rows U with one of three ways back to single words:
 - ``weighted``: U does so divided by the frequency p of each word (canonical directions): a = p U (U'PU)^-1;
 - ``operators``: any other vectors: every word has an operator of its own, k^2 numbers.
 
-Dhillon, Rodu, Collins, Foster and Ungar, "Spectral dependency parsing with latent variables", 2012.
+The states behind the observables are recovered from them, and polished by EM. With exact moments D(y) = G diag(G'y)
+G^-1 for every y, so the eigenvectors of D for a random y are the columns of G, and all parameters follow. With
+estimates they are numbers near probabilities, some of them negative; without those they are where EM starts, which
+otherwise starts at random and ends anywhere.
+
+Dhillon, Rodu, Collins, Foster and Ungar, "Spectral dependency parsing with latent variables", 2012; Hsu, Kakade and
+Zhang, "A spectral algorithm for learning hidden Markov models", 2009, appendix C, for recovery.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -26,23 +32,12 @@ from corpuscle.engine.linalg.lowrank import krylov_svd
 from corpuscle.engine.linalg.sparse import Rows, SparseOperator
 from corpuscle.errors import SettingError
 from corpuscle.model import Array, vocab_arrays
-from corpuscle.parse.kernels.latent import (
-    LEFT,
-    PAIRS,
-    RIGHT,
-    Moments,
-    Observables,
-    Trees,
-    add_triples,
-    list_room,
-    moments_for,
-    score_lists,
-    sum_room,
-)
+from corpuscle.parse.kernels import latent as kernels
+from corpuscle.parse.kernels.latent import LEFT, PAIRS, RIGHT, Expectations, Moments, Observables, States, Trees
 from corpuscle.parse.settings import RerankSettings
-from corpuscle.parse.states import polished, recovered
+from corpuscle.random import Random
 from corpuscle.scale import chunks_of, each
-from corpuscle.text.corpus import Preprocessing
+from corpuscle.text.corpus import Preprocessing, starts_of
 from corpuscle.text.treebank import Treebank
 from corpuscle.text.vocab import END, FIRST, UNKNOWN, Vocab
 from corpuscle.words import LrmvlVectors, OsccaVectors, SvdVectors, TsccaVectors, WordVectors
@@ -276,15 +271,15 @@ def score_trees(
     """Log p of the trees of lists, see ``LatentTrees.score``."""
     lengths, counts = np.diff(trees.starts), np.diff(lists)
     bounds = chunks_of(lengths * counts + 1, _WORDS).tolist()
-    begins = np.concatenate([[0], np.cumsum(lengths * counts)])
+    begins = starts_of(lengths * counts)
     signs, logs = np.zeros(int(lists[-1])), np.zeros(int(lists[-1]))
 
     def work(piece: tuple[int, int]) -> None:
         first, last = piece
-        room = list_room(int(lengths[first:last].max()), int(counts[first:last].max()), len(model.start))
+        room = kernels.list_room(int(lengths[first:last].max()), int(counts[first:last].max()), len(model.start))
         here = slice(int(lists[first]), int(lists[last]))
         own = heads[begins[first] : begins[last]]
-        score_lists(model, trees, first, last, lists, own, room, signs[here], logs[here])
+        kernels.score_lists(model, trees, first, last, lists, own, room, signs[here], logs[here])
 
     each(work, list(pairwise(bounds)), workers)
     known = (signs > 0) & np.isfinite(logs)
@@ -296,17 +291,25 @@ def moments_of(trees: Trees, basis: np.ndarray, which: int, settings: RerankSett
     lengths, by_nodes, stop = np.diff(trees.starts), settings.weighting == "nodes", END if settings.stops else -1
 
     def work(piece: tuple[int, int]) -> Moments:
-        sums, room = moments_for(basis.shape[1], marks), sum_room(int(lengths[slice(*piece)].max()), basis.shape[1])
-        add_triples(trees, *piece, basis, stop, which, by_nodes, sums, room)
+        sums, room = (
+            kernels.moments_for(basis.shape[1], marks),
+            kernels.sum_room(int(lengths[slice(*piece)].max()), basis.shape[1]),
+        )
+        kernels.add_triples(trees, *piece, basis, stop, which, by_nodes, sums, room)
         return sums
 
-    whole = moments_for(basis.shape[1], marks)
-    for part in each(work, list(pairwise(chunks_of(lengths + 1, _WORDS).tolist())), settings.workers):
-        for total, more in zip(whole, part, strict=True):
-            total += more
+    whole = _summed(kernels.moments_for(basis.shape[1], marks), work, lengths, settings.workers)
     for name, array in whole._asdict().items():
         if name not in ("total", "seen") and whole.total[0] > 0:
             array /= whole.total[0]
+    return whole
+
+
+def _summed(whole: Any, work: Callable[[tuple[int, int]], Any], lengths: np.ndarray, workers: int | None) -> Any:
+    """Add what is found in parts of the sentences to a record of arrays."""
+    for part in each(work, list(pairwise(chunks_of(lengths + 1, _WORDS).tolist())), workers):
+        for total, more in zip(whole, part, strict=True):
+            total += more
     return whole
 
 
@@ -457,3 +460,99 @@ def learn(
     lowest = float(known.logs[known.known].min(initial=0.0))
     facts["not_positive"] = int((~known.known).sum())
     return found._replace(floor=lowest - 1.0)
+
+
+# ---- the states behind the observables
+
+
+_TRIES = 20
+_WORST = 1e12
+"""Eigenvectors of a larger condition number are not states."""
+_NO_STATE = 1e-6
+_FLOOR = 1e-3
+"""What a distribution has at least, as a part of the uniform one, where states are recovered."""
+_PRIOR = 1e-3
+"""Added to expected counts."""
+
+
+def recovered(model: Observables, seed: int = 1) -> Observables:
+    """The same model in the basis of its states, made of probabilities: with G the eigenvectors of D(y) for a random y,
+    scaled so that c_inf' G = 1', they are G^-1 E G, G'a and G^-1 c_1, without what is negative. So every tree has a
+    positive value. Of several y that is taken whose eigenvectors come closest to diagonalising the others' D."""
+    rank = len(model.start)
+    random = Random(seed, "parse.latent.recovery")
+    tries = [np.tensordot(2.0 * random.uniforms(rank) - 1.0, model.maps, 1) for _ in range(_TRIES)]
+
+    def misfit(vectors: np.ndarray) -> float:
+        if np.linalg.cond(vectors) > _WORST:
+            return np.inf
+        turned = np.linalg.solve(vectors, np.array(tries) @ vectors)
+        diagonal = (np.einsum("mii->mi", turned).real ** 2).sum()
+        return float((np.abs(turned) ** 2).sum() / diagonal)
+
+    states = min((np.linalg.eig(matrix)[1] for matrix in tries), key=misfit)
+    scale = model.end @ states
+    states = states / np.where(np.abs(scale) > _NO_STATE, scale, 1.0)
+    back = np.linalg.inv(states)
+
+    def shares(array: np.ndarray, axis: int) -> np.ndarray:
+        kept = np.maximum(array.real, 0.0) + _FLOOR / array.shape[axis]
+        return np.ascontiguousarray(kept / kept.sum(axis=axis, keepdims=True))
+
+    steps = shares(back @ model.steps @ states, 1)
+    duals = shares(model.duals @ states, 0)
+    unit = np.eye(rank)
+    of_tags = np.einsum("tii->ti", back @ model.tags @ states)
+    tags = shares(of_tags, 0)[:, :, None] * unit if len(of_tags) else model.tags
+    stops = duals[END] @ steps if len(model.stops) else model.stops
+    return Observables(
+        shares(back @ model.start, 0), np.ones(rank), steps, np.ascontiguousarray(unit[:, :, None] * unit[:, None, :]),
+        duals, model.operators, np.ascontiguousarray(tags), np.ascontiguousarray(stops),
+    )  # fmt: skip
+
+
+def _states(model: Observables) -> States:
+    """Recovered observables as the probabilities that they are."""
+    tags = np.ascontiguousarray(np.einsum("tii->ti", model.tags))
+    return States(model.start, model.steps, model.duals, tags, model.stops)
+
+
+def _expected(trees: Trees, states: States, workers: int | None) -> Expectations:
+    """Expected counts of all trees, those of stops too."""
+    lengths = np.diff(trees.starts)
+
+    def work(piece: tuple[int, int]) -> Expectations:
+        found = kernels.expectations_for(states)
+        kernels.expect(
+            trees, *piece, states, kernels.up_down(int(lengths[slice(*piece)].max()), len(states.start)), found
+        )
+        return found
+
+    whole = _summed(kernels.expectations_for(states), work, lengths, workers)
+    for side in range(len(states.stops)):
+        both = whole.stopped / states.stops[side] * states.steps[side] * states.words[END][:, None]
+        whole.steps[side] += both
+        whole.words[END] += both.sum(axis=1)
+    return whole
+
+
+def polished(
+    model: Observables, trees: Trees, passes: int, workers: int | None = None
+) -> tuple[Observables, list[float]]:
+    """Recovered observables after so many passes of EM on trees, and the log likelihood before each of them."""
+    history: list[float] = []
+    for _ in range(passes):
+        counts = _expected(trees, _states(model), workers)
+        history.append(float(counts.log[0]))
+
+        def shares(array: np.ndarray, axis: int) -> np.ndarray:
+            smoothed = array + _PRIOR
+            return np.ascontiguousarray(smoothed / smoothed.sum(axis=axis, keepdims=True))
+
+        steps, words = shares(counts.steps, 1), shares(counts.words, 0)
+        tags = shares(counts.tags, 0)[:, :, None] * np.eye(len(model.start)) if len(model.tags) else model.tags
+        model = model._replace(
+            start=shares(counts.start, 0), steps=steps, duals=words, tags=np.ascontiguousarray(tags),
+            stops=np.ascontiguousarray(words[END] @ steps) if len(model.stops) else model.stops,
+        )  # fmt: skip
+    return model, history

@@ -36,11 +36,10 @@ class Minimiser:
         self._changes: list[np.ndarray] = []
 
     def steps(self, sweep: int) -> int:
-        """``finish`` does everything."""
         return 0
 
     def step(self, sweep: int, number: int) -> None:
-        """Nothing."""
+        pass
 
     def converged(self) -> bool:
         """Whether the last step gained next to nothing."""

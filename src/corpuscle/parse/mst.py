@@ -11,9 +11,9 @@ learning of approximate dependency parsing algorithms", 2006.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from os import PathLike
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -21,23 +21,15 @@ from corpuscle import learning
 from corpuscle import model as container
 from corpuscle.errors import SettingError, warn
 from corpuscle.learning import Checkpoint
-from corpuscle.parse.base import LONGEST, DependencyParser, signature
-from corpuscle.parse.decoding import (
-    PAIRED,
-    TEMPERATURES,
-    Parses,
-    Ranked,
-    chunks_for,
-    parse_chunk,
-    rank_chunk,
-    temper_chunk,
-)
-from corpuscle.parse.kernels.pseudo_projective import crossings, lift
-from corpuscle.parse.kernels.training import Decoding, Learning, room_for
+from corpuscle.measure import Result, attachment
+from corpuscle.model import Array
+from corpuscle.parse.base import LONGEST, RELATIONS, DependencyParser, Online, check_weights, signature
+from corpuscle.parse.decoding import PAIRED, TEMPERATURES, Ranked, chunks_for, temper_chunk
+from corpuscle.parse.kernels.features import Layers
+from corpuscle.parse.kernels.training import Decoding, Learning, Room, crossings, learn, lift, room_for
 from corpuscle.parse.settings import MstSettings
-from corpuscle.parse.training import ARCS, RELATIONS, ArcLearner
 from corpuscle.parse.words import N_TAGS, SOURCES, TAG_LAYERS, layers_of, sources_of, tag_layers
-from corpuscle.random import folds
+from corpuscle.random import Random, folds
 from corpuscle.settings import learned
 from corpuscle.tag import Tagger, jackknife
 from corpuscle.text.overlap import item_hashes
@@ -50,6 +42,14 @@ _JUDGED = 500
 """So many sentences are enough to calibrate confidence."""
 _CROSSING = 0.05
 """More crossing trees than this part make a parser consider crossing arcs."""
+
+ARCS = {
+    "weights": Array("float32", ("table",), finite=True),
+    "totals": Array("float64", ("table",), finite=True),
+    "clock": Array("int64", (1,), low=0),
+    "best": Array("float32", ("best",), finite=True),
+    "best_share": Array("float64", (1,), finite=True),
+}
 
 PARTIAL = learning.partial("parse.mst", ARCS, RELATIONS)
 """An unfinished run: arcs, then relations."""
@@ -207,10 +207,6 @@ class MstParser(MstSettings, DependencyParser):
 
     # ---- parsing
 
-    def parse(self, bank: Treebank, *, confidence: bool = False) -> Parses:
-        """The best tree of every sentence; ``confidence``: also how likely each of its arcs is."""
-        return Parses.joined(self.spread(parse_chunk, chunks_for(self._layers(bank), int(confidence))))
-
     def _layers(self, bank: Treebank) -> Any:
         if self.order == 2 and bank.corpus.lengths.max(initial=0) > PAIRED:
             warn(f"sentences of more than {PAIRED} words are parsed by their arcs alone")
@@ -219,7 +215,7 @@ class MstParser(MstSettings, DependencyParser):
     def ranked(self, bank: Treebank, k: int) -> Ranked:
         """The k best trees of every sentence with their relations, as flat arrays."""
         self.check_ranking()
-        return Ranked.joined(self.spread(rank_chunk, chunks_for(self._layers(bank), k)))
+        return super().ranked(bank, k)
 
     def check_ranking(self) -> None:
         """Raise a ``SettingError`` if only the best tree can be found."""
@@ -251,12 +247,62 @@ class MstParser(MstSettings, DependencyParser):
         self.known_ = WordFeatures.from_arrays(loaded.arrays) if known else WordFeatures.none()
 
 
+class ArcLearner(Online):
+    """Learns the weights of arcs and pairs; ``judge``: mean weights -> how good they are, or None."""
+
+    def __init__(
+        self,
+        layers: Layers,
+        heads: np.ndarray,
+        first_words: np.ndarray,
+        decoding: Decoding,
+        learning: Learning,
+        room: Room,
+        *,
+        seed: int,
+        judge: Callable[[np.ndarray], float] | None = None,
+    ):
+        super().__init__(first_words, seed, "parse.arcs")
+        self._text = layers, heads, first_words
+        self.decoding, self.learning, self._room, self._judge = decoding, learning, room, judge
+        most = int(np.diff(first_words).max(initial=1))
+        self._touched = np.empty((learning.trees, (most + 4) * 4 * len(room.places)), np.uint32)
+        self.best, self.best_share = np.empty(0, np.float32), np.full(1, -1.0)
+
+    def step(self, sweep: int, number: int) -> None:
+        layers, heads, first_words = self._text
+        part = self.part(sweep, number)
+        self._wrong += learn(layers, part, heads, first_words, self.decoding, self.learning, self._room, self._touched)
+
+    def mean(self) -> np.ndarray:
+        """The mean of the weights after all sentences so far, float32."""
+        return (self.learning.weights - self.learning.totals / max(1, self.learning.clock[0])).astype(np.float32)
+
+    def finish(self, sweep: int) -> list[float]:
+        """The share of training words with a wrong head in this pass, and how good the means are (0: not judged)."""
+        share = 0.0
+        if self._judge is not None:
+            mean = self.mean()
+            share = self._judge(mean)
+            if share > self.best_share[0]:
+                self.best, self.best_share[0] = mean, share
+        return [self._mistakes() / max(1, len(self._text[1])), share]
+
+    def state(self) -> dict[str, np.ndarray]:
+        kept = {name: getattr(self.learning, name) for name in ("weights", "totals", "clock")}
+        return kept | {"best": self.best, "best_share": self.best_share}
+
+    def restore(self, arrays: Mapping[str, np.ndarray], sweep: int, number: int) -> None:
+        for name in ("weights", "totals", "clock"):
+            getattr(self.learning, name)[:] = arrays[name]
+        self.best, self.best_share = np.array(arrays["best"]), np.array(arrays["best_share"])
+
+
 _RELATION_PASSES = 5
 
 
 def _check(loaded: container.Container) -> None:
-    """What the declarations of the arrays cannot say."""
-    model, arrays, extra = MstParser.restored(loaded.described), loaded.arrays, loaded.extra
+    arrays, extra = loaded.arrays, loaded.extra
     tags, crossing, sources = extra.get("tag_layers"), extra.get("crossing"), extra.get("sources", [])
     if not isinstance(tags, list) or not tags or any(name not in TAG_LAYERS for name in tags):
         raise ValueError("it does not say which layers are tags")
@@ -270,7 +316,42 @@ def _check(loaded: container.Container) -> None:
         raise ValueError("it does not say whether there is a tagger in it")
     if type(crossing) is not bool:
         raise ValueError("it does not say whether arcs may cross")
-    if len(arrays["weights"]) != 1 << model.hash_bits:
-        raise ValueError("its table of weights does not fit its settings")
-    if arrays["relation_weights"].shape[1] and len(arrays["relation_weights"]) != 1 << model.relation_bits:
-        raise ValueError("its table of relations does not fit its settings")
+    check_weights(MstParser.restored(loaded.described), arrays)
+
+
+# ---- learning curves
+
+
+_LEAST = 20
+"""A parser of fewer sentences says nothing."""
+
+
+class Point(NamedTuple):
+    """A parser of so many sentences and words, and what it scores."""
+
+    sentences: int
+    words: int
+    parser: MstParser
+    result: Result
+
+
+def learning_curve(
+    learner: MstParser,
+    bank: Treebank,
+    held_out: Treebank,
+    points: int = 5,
+    *,
+    known: WordFeatures | None = None,
+    draws: int = 1000,
+) -> Iterator[Point]:
+    """Parsers of a part of the trees, of twice as many, and so on to all of them, smallest first; each part has the
+    sentences of the one before it, drawn at random."""
+    if len(bank) < _LEAST:
+        raise bank.error(f"a learning curve needs at least {_LEAST} sentences, not {len(bank)}")
+    order = np.argsort(Random(learner.seed, "parse.curve").uniforms(len(bank)), kind="stable")
+    sizes = [size for halvings in range(points - 1, -1, -1) if (size := len(bank) >> halvings) >= _LEAST]
+    for size in sizes:
+        part = bank.select(np.sort(order[:size]))
+        parser = learner.replace().fit(part, known=known)
+        result = attachment(held_out, parser.annotate(held_out), draws=draws, seed=learner.seed)
+        yield Point(size, part.corpus.n_tokens, parser, result)

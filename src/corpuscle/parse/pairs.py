@@ -10,10 +10,10 @@ Jiang and Liu, "Dependency parsing and projection based on word-pair classificat
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import pairwise
 from os import PathLike
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -22,26 +22,12 @@ from corpuscle import model as container
 from corpuscle.engine.dp import charts, spanning
 from corpuscle.errors import SettingError
 from corpuscle.learning import Checkpoint
-from corpuscle.parse.base import LONGEST, DependencyParser, check_length, signature
-from corpuscle.parse.decoding import Chunk, Parses, Ranked, chunks_for, related
-from corpuscle.parse.kernels.pairs import (
-    FEATURES,
-    MAXENT,
-    NO,
-    SVM,
-    YES,
-    Instances,
-    Sampling,
-    Sight,
-    collect_trees,
-    loss,
-    places_of,
-    score_pairs,
-)
-from corpuscle.parse.kernels.segments import best_segments
+from corpuscle.parse.base import LONGEST, RELATIONS, DependencyParser, check_length, check_weights, signature
+from corpuscle.parse.decoding import Chunk, Parses, Ranked, related
+from corpuscle.parse.kernels import pairs as kernels
+from corpuscle.parse.kernels.pairs import FEATURES, MAXENT, NO, SVM, YES, Instances, Sampling, Sight
 from corpuscle.parse.lbfgs import Minimiser
 from corpuscle.parse.settings import PairSettings
-from corpuscle.parse.training import RELATIONS
 from corpuscle.parse.words import layers_of, marks_before, tag_layers
 from corpuscle.random import Random
 from corpuscle.scale import chunks_of, workers
@@ -102,20 +88,21 @@ def sampling_of(seed: int, available: np.ndarray, ratio: float, most: int) -> tu
     return Sampling(stream, available.copy(), np.array([no, yes], np.int64)), correction
 
 
-class PairParser(PairSettings, DependencyParser):
-    """A dependency parser by classification of pairs of words.
+if TYPE_CHECKING:
+
+    class _Beside(PairSettings, DependencyParser):
+        """What ``PairClassifier`` stands beside."""
+
+else:
+    _Beside = container.Model
+
+
+class PairClassifier(_Beside):
+    """What parsers of pairs do; one is this, its settings, and ``DependencyParser``.
 
     Learned: ``weights_`` float32 (2^hash_bits,); ``correction_``: what is taken from every logit; ``history_`` float64
     (steps, 1): the penalised loss; ``classes_``: the word classes that stand for tags, or None.
     """
-
-    KIND: ClassVar[container.Kind] = container.Kind(
-        "parse.pairs",
-        1,
-        PAIRS,
-        components=lambda extra: pair_parts(extra),
-        check=lambda loaded: check_pairs(PairParser, loaded),
-    )
 
     SAVED: ClassVar = {
         "relations_": container.Record(Vocab),
@@ -133,6 +120,136 @@ class PairParser(PairSettings, DependencyParser):
     def __post_init__(self) -> None:
         super().__post_init__()
         self.classes_ = None
+
+    @property
+    def _kind(self) -> int:
+        return MAXENT if self.classifier == "maxent" else SVM
+
+    def _instances(self, bank: Treebank, ratio: float) -> tuple[Instances, float]:
+        """Pairs of a treebank to learn from, and by how much their sampling raises logits."""
+        lengths, starts, heads = bank.corpus.lengths.astype(np.int64), bank.corpus.sentence_starts, bank.heads
+        arcs = int((heads > 0).sum())
+        available = np.array([int((lengths * (lengths - 1)).sum()) - arcs, arcs], np.int64)
+        if not arcs:
+            raise bank.error("no sentence has two words, so there is no arc to learn from")
+        sampling, correction = sampling_of(self.seed, available, ratio, self.max_pairs)
+        found = room_for_pairs(int(sampling.wanted.sum()))
+        at = 0
+        for first, last in pairwise(chunks_of(lengths**2 + 1, 1 << 22).tolist()):
+            at = kernels.collect_trees(first, last, heads.astype(np.int32), starts, sampling, found, at)
+        return found, correction
+
+    def _learn(self, sight: Sight, found: Instances, checkpoint: Checkpoint, weighted: bool = False) -> None:
+        n, size, shift = len(found.sure), 1 << self.hash_bits, np.uint64(64 - self.hash_bits)
+        bounds = chunks_of(np.ones(n, np.int64), _PAIRS).tolist()
+        columns = np.empty((n, FEATURES), np.uint32)
+        counts = np.zeros(size, np.int64)
+        for first, last in pairwise(bounds):
+            part = Instances(*(field[first:last] for field in found))
+            kernels.places_of(sight, part, shift, columns[first:last])
+            counts += np.bincount(columns[first:last].reshape(-1), minlength=size)
+        used = np.flatnonzero(counts >= self.min_count)
+        names = np.full(size, len(used), np.int32)
+        names[used] = np.arange(len(used))
+        columns = columns.view(np.int32)
+        for first, last in pairwise(bounds):
+            columns[first:last] = names[columns[first:last]]
+        signs = np.where(found.sure > 0.5, 1.0, -1.0).astype(np.float32)
+        weights = np.abs(2.0 * found.sure - 1.0) if weighted else np.ones(n)
+        everything = _Chunk(columns, signs, weights.astype(np.float32))
+        chunks = [_Chunk(*(field[first:last] for field in everything)) for first, last in pairwise(bounds)]
+        classifier, penalty = self._kind, 1.0 / (4.0 * self.variance)
+        with workers(self.workers, self.cluster) as pool:
+            held = pool.scatter(chunks)
+
+            def objective(point: np.ndarray) -> tuple[float, np.ndarray]:
+                value, gradient = held.map_reduce(_loss_of, _added, (np.append(point, 0.0), classifier))
+                return value + penalty * float(point @ point), gradient[:-1] + 2.0 * penalty * point
+
+            learner = Minimiser(objective, np.zeros(len(used)), tolerance=TOLERANCE)
+            run = checkpoint.run(
+                learner, self.passes, converged=learner.converged, facts={"variables": len(used)}, lasting=True,
+                title="steps", note="loss {:.6g}",
+            )  # fmt: skip
+        self.history_, self.weights_ = run.history, np.zeros(size, np.float32)
+        self.weights_[used] = learner.point
+        self.correction_ = self.correction_ if self.prior_correction and classifier == MAXENT else 0.0
+        self.provenance_ |= {"arcs": int((signs > 0).sum()), "others": int((signs < 0).sum()), "features": len(used)}
+
+    # ---- what it sees
+
+    def _tagged(self, bank: Treebank) -> Treebank:
+        """The treebank whose universal tags are the word classes, if these stand for tags."""
+        if self.tag_layers_:
+            return bank
+        check_length(bank)
+        classes = self.classes_.apply(words_of(bank, "form", self.classes_.preprocessing))
+        return bank.replace(tags=Layer(classes.tokens, classes.vocab))
+
+    def _layers(self, bank: Treebank) -> Any:
+        return super()._layers(bank) if self.tag_layers_ else layers_of(self._tagged(bank), ("tags",))
+
+    def _sight(self, bank: Treebank) -> Sight:
+        layers, bank = self._layers(bank), self._tagged(bank)
+        marks = marks_before(bank, self.tag_layers_[0] if self.tag_layers_ else None, layers.starts)
+        return Sight(layers.starts, layers.lexical[0], layers.tags[0], *marks)
+
+    def score(self, sight: Sight, sentence: int, arcs: np.ndarray) -> None:
+        """``arcs`` (n + 1, n + 1) := log C(h, m) of a sentence (margins, for a support vector machine)."""
+        shift = np.uint64(64 - self.hash_bits)
+        kernels.score_pairs(sight, sentence, self.weights_, shift, self.correction_, self._kind, arcs)
+
+    def _work(self) -> tuple[Callable[..., Parses], Callable[..., Ranked]]:
+        return _parse_chunk, _rank_chunk
+
+    def _jobs(self, bank: Treebank, wanted: int) -> list[Any]:
+        sight = self._sight(bank)
+        return [(sight, chunk) for chunk in super()._jobs(bank, wanted)]
+
+    def _decode(self, n: int, arcs: np.ndarray, chart: charts.Chart, heads: np.ndarray, scores: np.ndarray) -> int:
+        """``heads`` int32 (k, n), ``scores`` (k,) := the best trees by the scores of arcs; returns how many."""
+        k = len(heads)
+        if self.decoder == "chart":
+            beam = max(k, self.beam)
+            wide, values = np.zeros((beam, n), np.int32), np.zeros(beam)
+            count = min(k, kernels.best_segments(n, arcs, beam, self.margin, self.per_root, wide, values))
+            heads[:], scores[:] = wide[:k], values[:k]
+            return count
+        if self.decoder == "mst":
+            square = np.ascontiguousarray(arcs[: n + 1, : n + 1])
+            return spanning.k_best_trees(n, square, True, k, heads, scores)
+        if k == 1:
+            scores[0] = charts.best_heads(n, arcs, charts.NO_SIBLINGS, True, chart, heads[0])
+            return 1
+        return charts.k_best(n, arcs, charts.NO_SIBLINGS, True, k, chart, heads, scores)
+
+    # ---- the file
+
+    def summary(self) -> dict[str, Any]:
+        """What there is to say of a run."""
+        return {"passes": len(self.history_), "loss": float(self.history_[-1, 0])}
+
+    def _arrays(self) -> dict[str, np.ndarray]:
+        return {**super()._arrays(), "correction": np.array([self.correction_])}
+
+    def _components(self) -> dict[str, container.Part]:
+        return {} if self.tag_layers_ else {"classes": self.classes_.part()}
+
+    def _restore(self, loaded: container.Container) -> None:
+        super()._restore(loaded)
+        self.correction_ = float(loaded.arrays["correction"][0])
+        if not self.tag_layers_:
+            part = loaded.component("classes")
+            self.classes_ = class_models()[part.kind].from_container(part)
+
+
+class PairParser(PairClassifier, PairSettings, DependencyParser):
+    """A dependency parser by classification of pairs of words; what is learned: see ``PairClassifier``."""
+
+    KIND: ClassVar[container.Kind] = container.Kind(
+        "parse.pairs", 1, PAIRS, components=lambda extra: pair_parts(extra),
+        check=lambda loaded: check_weights(PairParser.restored(loaded.described), loaded.arrays),
+    )  # fmt: skip
 
     def checkpoint(self, bank: Treebank, path: str | PathLike[str], resume: bool = False) -> Checkpoint:
         """Where ``fit`` keeps unfinished work while it learns the model ``path`` from trees."""
@@ -166,63 +283,9 @@ class PairParser(PairSettings, DependencyParser):
         for ratio in RATIOS:
             found, self.correction_ = self._instances(bank, ratio)
             self._learn(self._sight(bank), found, Checkpoint())
-            self.relations_, self.relation_weights_ = Vocab.from_words([]), np.zeros((0, 0), np.float32)
+            self._forget_relations()
             right[ratio] = float((self.parse(dev).heads == dev.heads).mean())
         return max(right, key=lambda ratio: right[ratio])
-
-    def _instances(self, bank: Treebank, ratio: float) -> tuple[Instances, float]:
-        """Pairs of a treebank to learn from, and by how much their sampling raises logits."""
-        lengths, starts, heads = bank.corpus.lengths.astype(np.int64), bank.corpus.sentence_starts, bank.heads
-        arcs = int((heads > 0).sum())
-        available = np.array([int((lengths * (lengths - 1)).sum()) - arcs, arcs], np.int64)
-        if not arcs:
-            raise bank.error("no sentence has two words, so there is no arc to learn from")
-        sampling, correction = sampling_of(self.seed, available, ratio, self.max_pairs)
-        found = room_for_pairs(int(sampling.wanted.sum()))
-        at = 0
-        for first, last in pairwise(chunks_of(lengths**2 + 1, 1 << 22).tolist()):
-            at = collect_trees(first, last, heads.astype(np.int32), starts, sampling, found, at)
-        return found, correction
-
-    def _learn(self, sight: Sight, found: Instances, checkpoint: Checkpoint, weighted: bool = False) -> None:
-        """Learn the weights of the classifier from pairs."""
-        n, size, shift = len(found.sure), 1 << self.hash_bits, np.uint64(64 - self.hash_bits)
-        bounds = chunks_of(np.ones(n, np.int64), _PAIRS).tolist()
-        columns = np.empty((n, FEATURES), np.uint32)
-        counts = np.zeros(size, np.int64)
-        for first, last in pairwise(bounds):
-            part = Instances(*(field[first:last] for field in found))
-            places_of(sight, part, shift, columns[first:last])
-            counts += np.bincount(columns[first:last].reshape(-1), minlength=size)
-        used = np.flatnonzero(counts >= self.min_count)
-        names = np.full(size, len(used), np.int32)
-        names[used] = np.arange(len(used))
-        columns = columns.view(np.int32)
-        for first, last in pairwise(bounds):
-            columns[first:last] = names[columns[first:last]]
-        signs = np.where(found.sure > 0.5, 1.0, -1.0).astype(np.float32)
-        weights = np.abs(2.0 * found.sure - 1.0) if weighted else np.ones(n)
-        everything = _Chunk(columns, signs, weights.astype(np.float32))
-        chunks = [_Chunk(*(field[first:last] for field in everything)) for first, last in pairwise(bounds)]
-        classifier, penalty = MAXENT if self.classifier == "maxent" else SVM, 1.0 / (4.0 * self.variance)
-        with workers(self.workers, self.cluster) as pool:
-            held = pool.scatter(chunks)
-
-            def objective(point: np.ndarray) -> tuple[float, np.ndarray]:
-                value, gradient = held.map_reduce(_loss_of, _added, (np.append(point, 0.0), classifier))
-                return value + penalty * float(point @ point), gradient[:-1] + 2.0 * penalty * point
-
-            learner = Minimiser(objective, np.zeros(len(used)), tolerance=TOLERANCE)
-            run = checkpoint.run(
-                learner, self.passes, converged=learner.converged, facts={"variables": len(used)}, lasting=True,
-                title="steps", note="loss {:.6g}",
-            )  # fmt: skip
-        self.history_, self.weights_ = run.history, np.zeros(size, np.float32)
-        self.weights_[used] = learner.point
-        self.correction_ = self.correction_ if self.prior_correction and classifier == MAXENT else 0.0
-        self.provenance_ |= {"arcs": int((signs > 0).sum()), "others": int((signs < 0).sum()), "features": len(used)}
-
-    # ---- what it sees
 
     def _choose_tags(self, bank: Treebank) -> None:
         """Decide what stands for tags: a layer of the treebank, or word classes."""
@@ -237,79 +300,6 @@ class PairParser(PairSettings, DependencyParser):
             raise bank.error(f"the words have no {self.tag_layer.upper()}")
         self.tag_layers_ = (layer or there[0],)
 
-    def _tagged(self, bank: Treebank) -> Treebank:
-        """The treebank whose universal tags are the word classes, if these stand for tags."""
-        if self.tag_layers_:
-            return bank
-        check_length(bank)
-        classes = self.classes_.apply(words_of(bank, "form", self.classes_.preprocessing))
-        return bank.replace(tags=Layer(classes.tokens, classes.vocab))
-
-    def _layers(self, bank: Treebank) -> Any:
-        return super()._layers(bank) if self.tag_layers_ else layers_of(self._tagged(bank), ("tags",))
-
-    def _sight(self, bank: Treebank) -> Sight:
-        """What the classifier sees of sentences."""
-        layers, bank = self._layers(bank), self._tagged(bank)
-        marks = marks_before(bank, self.tag_layers_[0] if self.tag_layers_ else None, layers.starts)
-        return Sight(layers.starts, layers.lexical[0], layers.tags[0], *marks)
-
-    # ---- parsing
-
-    def score(self, sight: Sight, sentence: int, arcs: np.ndarray) -> None:
-        """``arcs`` (n + 1, n + 1) := log C(h, m) of a sentence (margins, for a support vector machine)."""
-        classifier = MAXENT if self.classifier == "maxent" else SVM
-        shift = np.uint64(64 - self.hash_bits)
-        score_pairs(sight, sentence, self.weights_, shift, self.correction_, classifier, arcs)
-
-    def parse(self, bank: Treebank, *, confidence: bool = False) -> Parses:
-        """The best tree of every sentence; ``confidence``: also C of each of its arcs."""
-        return Parses.joined(self.spread(_parse_chunk, self._chunks(bank, int(confidence))))
-
-    def ranked(self, bank: Treebank, k: int) -> Ranked:
-        """The k best trees of every sentence with their relations, as flat arrays."""
-        return Ranked.joined(self.spread(_rank_chunk, self._chunks(bank, k)))
-
-    def _chunks(self, bank: Treebank, wanted: int) -> list[tuple[Sight, Chunk]]:
-        sight = self._sight(bank)
-        return [(sight, chunk) for chunk in chunks_for(self._layers(bank), wanted)]
-
-    def _decode(self, n: int, arcs: np.ndarray, chart: charts.Chart, heads: np.ndarray, scores: np.ndarray) -> int:
-        """``heads`` int32 (k, n), ``scores`` (k,) := the best trees by the scores of arcs; returns how many."""
-        k = len(heads)
-        if self.decoder == "chart":
-            beam = max(k, self.beam)
-            wide, values = np.zeros((beam, n), np.int32), np.zeros(beam)
-            count = min(k, best_segments(n, arcs, beam, self.margin, self.per_root, wide, values))
-            heads[:], scores[:] = wide[:k], values[:k]
-            return count
-        if self.decoder == "mst":
-            square = np.ascontiguousarray(arcs[: n + 1, : n + 1])
-            return spanning.k_best_trees(n, square, True, k, heads, scores)
-        if k == 1:
-            scores[0] = charts.best_heads(n, arcs, charts.NO_SIBLINGS, True, chart, heads[0])
-            return 1
-        return charts.k_best(n, arcs, charts.NO_SIBLINGS, True, k, chart, heads, scores)
-
-    # ---- the file
-
-    def summary(self) -> dict[str, Any]:
-        """What there is to say of a run."""
-        return {"passes": len(self.history_), "loss": float(self.history_[-1, 0])}
-
-    def _arrays(self) -> dict[str, np.ndarray]:
-        return {**super()._arrays(), "correction": np.array([self.correction_])}
-
-    def _components(self) -> dict[str, container.Part]:
-        return {} if self.tag_layers_ else {"classes": self.classes_.part()}
-
-    def _restore(self, loaded: container.Container) -> None:
-        super()._restore(loaded)
-        self.correction_ = float(loaded.arrays["correction"][0])
-        if not self.tag_layers_:
-            part = loaded.component("classes")
-            self.classes_ = class_models()[part.kind].from_container(part)
-
 
 def class_models() -> dict[str, Any]:
     """Kind -> class of the word classes that can stand for tags."""
@@ -319,21 +309,21 @@ def class_models() -> dict[str, Any]:
 
 
 def room_for_pairs(n: int) -> Instances:
+    """Room for n pairs."""
     return Instances(*(np.zeros(n, dtype) for dtype in (np.int32, np.int32, np.int32, np.float32)))
 
 
 def _loss_of(chunk: _Chunk, broadcast: tuple[np.ndarray, int]) -> tuple[float, np.ndarray]:
-    """The loss of some pairs and its gradient."""
     point, classifier = broadcast
     gradient = np.zeros(len(point))
-    return loss(chunk.columns, chunk.signs, chunk.weights, point, classifier, gradient), gradient
+    return kernels.loss(chunk.columns, chunk.signs, chunk.weights, point, classifier, gradient), gradient
 
 
 def _added(one: tuple[float, np.ndarray], other: tuple[float, np.ndarray]) -> tuple[float, np.ndarray]:
     return one[0] + other[0], one[1] + other[1]
 
 
-def _trees(sight: Sight, chunk: Chunk, k: int, parser: PairParser) -> Iterator[tuple[np.ndarray, ...]]:
+def _trees(sight: Sight, chunk: Chunk, k: int, parser: PairClassifier) -> Iterator[tuple[np.ndarray, ...]]:
     """Of every sentence its best trees, their scores and the scores of all arcs."""
     longest = max((n for _, n in chunk.sentences()), default=0)
     arcs, chart = np.zeros((longest + 1, longest + 1)), charts.chart_for(longest)
@@ -345,7 +335,7 @@ def _trees(sight: Sight, chunk: Chunk, k: int, parser: PairParser) -> Iterator[t
         yield heads[:count], scores[:count], arcs
 
 
-def _parse_chunk(task: tuple[Sight, Chunk], parser: PairParser) -> Parses:
+def _parse_chunk(task: tuple[Sight, Chunk], parser: PairClassifier) -> Parses:
     """The best tree of every sentence; ``wanted`` 1: with C of its arcs."""
     sight, chunk = task
     heads, scores, likely = [np.zeros(0, np.int32)], [], [np.zeros(0)]
@@ -353,24 +343,20 @@ def _parse_chunk(task: tuple[Sight, Chunk], parser: PairParser) -> Parses:
         heads.append(trees.ravel())
         scores.append(float(values.sum()))
         if chunk.wanted:
-            likely.append(_likely(arcs[trees.ravel(), np.arange(1, trees.size + 1)], parser.classifier))
+            best = arcs[trees.ravel(), np.arange(1, trees.size + 1)]
+            # a support vector machine has no probabilities: its margins go through a sigmoid
+            likely.append(np.exp(best) if parser.classifier == "maxent" else 1.0 / (1.0 + np.exp(-best)))
     found, sentences = np.concatenate(heads), np.arange(chunk.first, chunk.last)
     return Parses(found, related(chunk, sentences, found, parser), np.array(scores), np.concatenate(likely))
 
 
-def _rank_chunk(task: tuple[Sight, Chunk], parser: PairParser) -> Ranked:
+def _rank_chunk(task: tuple[Sight, Chunk], parser: PairClassifier) -> Ranked:
     sight, chunk = task
     best = [(trees.ravel(), values) for trees, values, _ in _trees(sight, chunk, chunk.wanted, parser)]
-    heads, scores = (np.concatenate([np.zeros(0, dtype), *each]) for dtype, each in
-                     zip((np.int32, np.float64), zip(*best, strict=True), strict=True))  # fmt: skip
+    heads, scores = (np.concatenate(columns) for columns in zip(*best, strict=True))
     counts = np.array([len(values) for _, values in best], np.int64)
     sentences = np.repeat(np.arange(chunk.first, chunk.last), counts)
     return Ranked(counts, scores, heads, related(chunk, sentences, heads, parser))
-
-
-def _likely(scores: np.ndarray, classifier: str) -> np.ndarray:
-    """C of arcs by their scores; a support vector machine has none, its margins go through a sigmoid."""
-    return np.exp(scores) if classifier == "maxent" else 1.0 / (1.0 + np.exp(-scores))
 
 
 def pair_parts(extra: Any) -> dict[str, tuple[container.Kind, ...]]:
@@ -379,12 +365,3 @@ def pair_parts(extra: Any) -> dict[str, tuple[container.Kind, ...]]:
     if not isinstance(tags, list) or tags not in ([], ["tags"], ["xpos"]):
         raise ValueError("it does not say which layer has the tags")
     return {} if tags else {"classes": tuple(each.KIND for each in class_models().values())}
-
-
-def check_pairs(parser: type[PairParser], loaded: container.Container) -> None:
-    """What the declarations of the arrays cannot say."""
-    model, arrays = parser.restored(loaded.described), loaded.arrays
-    if len(arrays["weights"]) != 1 << model.hash_bits:
-        raise ValueError("its table of weights does not fit its settings")
-    if arrays["relation_weights"].shape[1] and len(arrays["relation_weights"]) != 1 << model.relation_bits:
-        raise ValueError("its table of relations does not fit its settings")

@@ -36,17 +36,15 @@ from corpuscle.engine.dp import charts
 from corpuscle.errors import InputError, warn
 from corpuscle.learning import Checkpoint
 from corpuscle.measure.dependencies import punctuation
-from corpuscle.parse.base import signature
+from corpuscle.parse.base import DependencyParser, check_weights, signature
 from corpuscle.parse.kernels.pairs import NO, UNKNOWN, YES, Instances, collect
-from corpuscle.parse.kernels.training import room_for
-from corpuscle.parse.pairs import PAIRS, PARTIAL, PairParser, check_pairs, pair_parts, room_for_pairs, sampling_of
+from corpuscle.parse.pairs import PAIRS, PARTIAL, PairClassifier, pair_parts, room_for_pairs, sampling_of
 from corpuscle.parse.settings import ProjectionSettings
-from corpuscle.parse.training import RelationLearner
-from corpuscle.parse.words import N_TAGS, tag_layers
+from corpuscle.parse.words import tag_layers
 from corpuscle.text.alignments import AlignmentMatrix, Alignments
 from corpuscle.text.overlap import item_hashes
 from corpuscle.text.treebank import Treebank
-from corpuscle.text.vocab import FIRST, Vocab
+from corpuscle.text.vocab import FIRST
 
 THRESHOLDS = (0.65, 0.75, 0.8, 0.85, 0.9, 0.95)
 COVERAGES = (0.0, 0.5, 0.8)
@@ -150,18 +148,19 @@ class Projection(NamedTuple):
         return digest.hexdigest()
 
 
-class ProjectedParser(ProjectionSettings, PairParser):
+class ProjectedParser(PairClassifier, ProjectionSettings, DependencyParser):
     """A parser of pairs that learned from projected arcs."""
 
     KIND: ClassVar[container.Kind] = container.Kind(
-        "parse.projected", 1, PAIRS, components=pair_parts, check=lambda loaded: check_pairs(ProjectedParser, loaded)
-    )
+        "parse.projected", 1, PAIRS, components=pair_parts,
+        check=lambda loaded: check_weights(ProjectedParser.restored(loaded.described), loaded.arrays),
+    )  # fmt: skip
 
     def checkpoint(self, data: Any, path: str | PathLike[str], resume: bool = False) -> Checkpoint:
         """Where ``fit`` keeps unfinished work while it learns the model ``path`` from a ``Projection``."""
         return Checkpoint(path, PARTIAL, self.settings, data.signature(), resume=resume)
 
-    def fit(  # type: ignore[override]
+    def fit(
         self, data: Projection, dev: Treebank | None = None, *, checkpoint: Checkpoint | None = None
     ) -> ProjectedParser:
         """Learn from sentence pairs; target trees choose the threshold (or the coverage), unless it was given."""
@@ -218,7 +217,7 @@ class ProjectedParser(ProjectionSettings, PairParser):
     def _best_level(self, usable: _Usable, dev: Treebank, levels: tuple[float, ...]) -> float:
         """The threshold or coverage with which development trees are parsed best."""
         right: dict[float, float] = {}
-        self.relations_, self.relation_weights_ = Vocab.from_words([]), np.zeros((0, 0), np.float32)
+        self._forget_relations()
         for level in levels:
             try:
                 self._learn_pairs(usable, level, Checkpoint())
@@ -245,7 +244,7 @@ class ProjectedParser(ProjectionSettings, PairParser):
             sure = self.probabilities(links, heads)
             labels = np.full(sure.shape, UNKNOWN, np.int8)
             labels[sure > threshold], labels[sure < 1.0 - threshold] = YES, NO
-            unused = usable.unused(number)
+            unused = usable.marks[slice(*usable.data.target.corpus.sentence_starts[number : number + 2])]
             labels[unused], labels[:, unused] = UNKNOWN, UNKNOWN
             np.fill_diagonal(labels, UNKNOWN)
             yield number, labels, sure.astype(np.float32)
@@ -300,7 +299,7 @@ class ProjectedParser(ProjectionSettings, PairParser):
         now, or in those that were learned from."""
         source = usable.data.source
         names = source.relations.vocab.strings[FIRST:]
-        self.relations_, self.relation_weights_ = Vocab.from_words([]), np.zeros((0, 0), np.float32)
+        self._forget_relations()
         if not names:
             return
         if trees is None:
@@ -318,12 +317,7 @@ class ProjectedParser(ProjectionSettings, PairParser):
             ids[starts[place] : starts[place + 1]] = np.where(strength >= _NAMED, relations[best], -1)
         if not (ids >= 0).any():
             return
-        rows, room = 1 << self.relation_bits, room_for(int(bank.corpus.lengths.max()), 1, N_TAGS)
-        known = bank.heads.astype(np.int32), ids, starts
-        learner = RelationLearner(self._layers(bank), known, rows, len(names), room, seed=self.seed)
-        facts = {"rows": rows, "relations": len(names)}
-        checkpoint.run(learner, _PASSES, facts=facts, title="relations", note="wrong {:.3f}")
-        self.relations_, self.relation_weights_ = Vocab.from_words(names), learner.mean()
+        self._relation_weights(self._layers(bank), bank, ids, names, _PASSES, checkpoint)
 
 
 _NOTHING = "no pair of words is sure to be an arc; a lower --threshold, a larger --kappa or other links may help"
@@ -341,11 +335,6 @@ class _Usable(NamedTuple):
         """The links of a pair that are strong enough, float64 (source, target)."""
         links = self.data.matrix(number)
         return np.where(links >= self.floor, links, 0.0)
-
-    def unused(self, number: int) -> np.ndarray:
-        """Which words of a target sentence are left out."""
-        begin, end = self.data.target.corpus.sentence_starts[number : number + 2]
-        return self.marks[begin:end]
 
 
 def _origins(links: np.ndarray, heads: np.ndarray, tree: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -3,7 +3,7 @@
 A parser knows arcs and pairs of them; a list of its 50 best trees has a better one than the first in most sentences
 where that is wrong. Each tree gets the parser's score, log p of the words given the tree by hidden states (``latent``),
 tags of heads with their nearest children, of words with their head and its head, perhaps how many children words have;
-weights are learned (``reranking_weights``) on lists by jackknife (``lists``).
+weights are learned on lists by jackknife (``lists``).
 
 Dhillon, Rodu, Collins, Foster and Ungar, "Spectral dependency parsing with latent variables", 2012, section 6; Collins,
 "Discriminative reranking for natural language parsing", 2000.
@@ -23,26 +23,14 @@ from corpuscle import model as container
 from corpuscle.errors import SettingError
 from corpuscle.learning import Checkpoint
 from corpuscle.parse import latent
+from corpuscle.parse import lists as candidates
+from corpuscle.parse.base import signature
+from corpuscle.parse.decoding import Parses
 from corpuscle.parse.kernels.reranking import MOST_CHILDREN, Lists
 from corpuscle.parse.latent import LATENT, LatentTrees, Likelihoods
-from corpuscle.parse.lists import (
-    Jackknife,
-    best_trees_of,
-    heads_of,
-    joined,
-    likely,
-    lists_of,
-    right_heads,
-    scores_of,
-    shortened,
-    standardised,
-    valence_logs,
-    valences_of,
-)
-from corpuscle.parse.mst import MstParser, Parses, signature
-from corpuscle.parse.reranking_weights import CHOICES, Judged, Trials, learn_weights, ranking_of, share_right
+from corpuscle.parse.lists import CHOICES, Jackknife, Judged, Trials
+from corpuscle.parse.mst import ARCS, MstParser
 from corpuscle.parse.settings import RerankSettings
-from corpuscle.parse.training import ARCS
 from corpuscle.random import folds
 from corpuscle.settings import learned
 from corpuscle.tag import Tagger
@@ -141,7 +129,7 @@ class Reranker(RerankSettings, container.Model):
         for here, of_fold in zip(parts, lists.folds, strict=True):
             known = self._know(_without(bank, here), vectors) if self.jackknife_spectral else whole
             found.append(self._numbered(of_fold, bank.select(here), known))
-        self.deviations_ = standardised(joined(found))[1]
+        self.deviations_ = candidates.standardised(candidates.joined(found))[1]
         held_out = [self._judged(each, bank.select(here).heads) for here, each in zip(parts, found, strict=True)]
         judged = None
         if dev is not None:
@@ -156,13 +144,13 @@ class Reranker(RerankSettings, container.Model):
             "sentences": len(bank), "words": bank.corpus.n_tokens, "trees": int(every.lists.firsts[-1]),
             "uas_lists": float(every.right[first].sum() / bank.corpus.n_tokens),
             "oracle_lists": float(np.maximum.reduceat(every.right, first).sum() / bank.corpus.n_tokens),
-            **({} if judged is None else {"uas_dev": share_right(self, judged, weights)}),
+            **({} if judged is None else {"uas_dev": candidates.share_right(self, judged, weights)}),
             **self.latent_.facts,
         }  # fmt: skip
         return self
 
     def _judged(self, lists: Lists, gold: np.ndarray) -> Judged:
-        return Judged(standardised(lists, self.deviations_)[0], right_heads(lists, gold))
+        return Judged(candidates.standardised(lists, self.deviations_)[0], candidates.right_heads(lists, gold))
 
     def _check_vectors(self, vectors: Vectors | None) -> None:
         if vectors is None:
@@ -182,7 +170,7 @@ class Reranker(RerankSettings, container.Model):
             assert states is not None
             self.latent_ = states
         tags = self.latent_.tags
-        counted = valence_logs(bank, latent.tags_of(bank, layer, tags), len(tags))
+        counted = candidates.valence_logs(bank, latent.tags_of(bank, layer, tags), len(tags))
         if keep:
             self.valences_ = counted
         return _Known(states, counted)
@@ -203,20 +191,20 @@ class Reranker(RerankSettings, container.Model):
             rest = _without(bank, here)
             rest = rest.replace(relations=Layer.unset(rest.corpus.n_tokens))
             other = MstParser(**settings).fit(rest, checkpoint=checkpoint)
-            found.append(lists_of(other, bank.select(here), self.nbest))
-        return Jackknife(found, None if dev is None else lists_of(parser, dev, self.nbest))
+            found.append(candidates.lists_of(other, bank.select(here), self.nbest))
+        return Jackknife(found, None if dev is None else candidates.lists_of(parser, dev, self.nbest))
 
     def _numbered(self, lists: Lists, bank: Treebank, known: _Known, k: int = 0) -> Lists:
         """Lists of ``nbest`` trees (or k, if that is more) with tags, and all numbers that the features name."""
         tags = latent.tags_of(bank, self.latent_.layer, self.latent_.tags)
-        lists = shortened(lists, max(self.nbest, k))._replace(tags=tags)
+        lists = candidates.shortened(lists, max(self.nbest, k))._replace(tags=tags)
         columns = [lists.numbers[:, 0]]
         if "logp" in self.features:
             assert known.states is not None
-            columns.append(likely(lists, known.states.score(bank, lists.firsts, lists.heads, self.workers)))
+            columns.append(candidates.likely(lists, known.states.score(bank, lists.firsts, lists.heads, self.workers)))
         if "structure" in self.features:
             assert known.valences is not None
-            columns.append(valences_of(lists, known.valences, self.workers))
+            columns.append(candidates.valences_of(lists, known.valences, self.workers))
         return lists._replace(numbers=np.ascontiguousarray(np.column_stack(columns)))
 
     def _learn(self, every: Judged, folds: list[Judged], dev: Judged | None, checkpoint: Checkpoint) -> np.ndarray:
@@ -229,7 +217,7 @@ class Reranker(RerankSettings, container.Model):
             self.chosen_["base_weight" if self.learner == "perceptron" else "variance"] = value
         if self.learner == "perceptron":
             self.chosen_["passes"] = passes
-        weights = list(islice(learn_weights(self, every, value), passes))[-1]
+        weights = list(islice(candidates.learn_weights(self, every, value), passes))[-1]
         size = 1 << self.hash_bits
         self.weights_, self.number_weights_ = weights[:size].astype(np.float32), weights[size:]
         return weights
@@ -239,18 +227,18 @@ class Reranker(RerankSettings, container.Model):
     def ranked(self, bank: Treebank, k: int = 0, *, found: Lists | None = None) -> tuple[Lists, np.ndarray]:
         """The lists of sentences, with numbers as they are found (the parser's score first), of at least k trees, and
         the score of every tree, float64 (n_trees,); ``found``: what ``lists_of`` returned for them, if it is known."""
-        found = found or lists_of(self.parser_, bank, max(self.nbest, k))
+        found = found or candidates.lists_of(self.parser_, bank, max(self.nbest, k))
         lists = self._numbered(found, bank, _Known(self.latent_, self.valences_), k)
-        ranking = ranking_of(self, np.concatenate([self.weights_.astype(np.float64), self.number_weights_]))
-        return lists, scores_of(standardised(lists, self.deviations_)[0], ranking, self.workers)
+        ranking = candidates.ranking_of(self, np.concatenate([self.weights_.astype(np.float64), self.number_weights_]))
+        return lists, candidates.scores_of(candidates.standardised(lists, self.deviations_)[0], ranking, self.workers)
 
     def parse(self, bank: Treebank, *, confidence: bool = False) -> Parses:
         """The best tree of every list; ``confidence`` is known of a parser's own trees only."""
         if confidence:
             raise SettingError("a re-ranker does not know how likely arcs are: its parser does")
         lists, scores = self.ranked(bank)
-        best = best_trees_of(lists, scores)
-        heads = heads_of(lists, best)
+        best = candidates.best_trees_of(lists, scores)
+        heads = candidates.heads_of(lists, best)
         of_best = np.where(best >= 0, scores[np.maximum(best, 0)] if len(scores) else 0.0, 0.0)
         return Parses(heads, self.parser_._relate(bank, heads), of_best, np.empty(0))
 
@@ -314,7 +302,6 @@ def _without(bank: Treebank, sentences: np.ndarray) -> Treebank:
 
 
 def _check(loaded: container.Container) -> None:
-    """What the declarations of the arrays cannot say."""
     model, arrays = Reranker.restored(loaded.described), loaded.arrays
     restored = LatentTrees.restored(arrays, loaded.extra, model.observe)
     if restored.layer not in loaded.component("parser").extra["tag_layers"]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from corpuscle.errors import SettingError
-from corpuscle.settings import Parallel, Seeded, setting
+from corpuscle.settings import Parallel, Seeded, Settings, setting
 
 
 class MstSettings(Seeded, Parallel):
@@ -61,8 +61,8 @@ class MstSettings(Seeded, Parallel):
                     raise SettingError(f"{name} means nothing with learner perceptron")
 
 
-class PairSettings(Seeded, Parallel):
-    """Settings of parsers that classify pairs of words."""
+class PairChoices(Settings):
+    """What all parsers that classify pairs of words can choose."""
 
     classifier: str = setting(
         "Maximum entropy, or a support vector machine, whose trees score sums of margins.",
@@ -98,6 +98,10 @@ class PairSettings(Seeded, Parallel):
                 raise SettingError(f"{name} means nothing with decoder {self.decoder}")
 
 
+class PairSettings(PairChoices, Seeded, Parallel):
+    """Settings of parsers that classify pairs of words."""
+
+
 class BranchingSettings(Parallel):
     """Settings of trees that know nothing of words."""
 
@@ -105,7 +109,7 @@ class BranchingSettings(Parallel):
                           choices=("left", "right"))  # fmt: skip
 
 
-class ProjectionSettings(PairSettings):
+class ProjectionSettings(PairChoices, Seeded, Parallel):
     """Settings of parsers that are projected from another language."""
 
     method: str = setting(

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from os import PathLike
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from corpuscle.errors import InputError, SettingError
 from corpuscle.settings import Setting
@@ -39,15 +39,12 @@ from corpuscle.verbs import (
 if TYPE_CHECKING:
     import numpy as np
 
-    from corpuscle.measure import Result
     from corpuscle.parse import MstParser, PairParser, Reranker
     from corpuscle.parse.base import DependencyParser
     from corpuscle.text import Alignments, Treebank
-    from corpuscle.words import WordClasses, WordFeatures
+    from corpuscle.words import WordClasses
 
 _EMPTY = "the treebank is empty"
-_LEAST = 20
-"""A parser of fewer sentences says nothing."""
 _SETTINGS = "corpuscle.parse.settings"
 _classes = partial(a_model, "classes", "words.exchange", "words.brown", option=True)
 
@@ -166,11 +163,9 @@ def train(
 
 
 @verb(
-    "parse",
-    "parse project source.conllu target.txt --links links.txt -o projected.parser",
-    out="model",
-    settings=f"{_SETTINGS}:ProjectionSettings",
-)
+    "parse", "parse project source.conllu target.txt --links links.txt -o projected.parser",
+    out="model", settings=f"{_SETTINGS}:ProjectionSettings",
+)  # fmt: skip
 def project(
     source: Treebank = _trees(),
     target: Treebank = _read_by("read_target", empty=_EMPTY),
@@ -206,34 +201,24 @@ def project(
     data.check(names.get("links", names.get("matrix")))
     model.fit(data, dev, **keep.for_fit(model, data))
     if instances is not None:
-        _instances(model).write(instances)
+        found = model.instances_
+        weights = abs(2.0 * found.sure - 1.0) if model.weighted else found.sure * 0.0 + 1.0
+        columns = (found.sentences + 1, found.heads, found.modifiers, (found.sure > 0.5) * 1, found.sure, weights)
+        rows = zip(*(column.tolist() for column in columns), strict=True)
+        Table(("sentence", "head", "modifier", "arc", "sure", "weight"), rows).write(instances)
     chosen = {name: model.chosen_.get(name, getattr(model, name)) for name in ("threshold", "coverage")}
     figures = {
         **model.provenance_, **model.summary(), **chosen, "tuned": sorted(model.chosen_),
         "relations": model.relation_weights_.shape[1],
     }  # fmt: skip
-    return Learned(
-        model,
-        figures,
-        f"{figures['arcs']:,} arcs and {figures['others']:,} other pairs of {figures['sentences']:,} sentences",
-    )
-
-
-def _instances(model: Any) -> Table:
-    """The pairs of words that a projected parser learned from."""
-    found = model.instances_
-    weights = abs(2.0 * found.sure - 1.0) if model.weighted else found.sure * 0.0 + 1.0
-    columns = (found.sentences + 1, found.heads, found.modifiers, (found.sure > 0.5) * 1, found.sure, weights)
-    rows = zip(*(column.tolist() for column in columns), strict=True)
-    return Table(("sentence", "head", "modifier", "arc", "sure", "weight"), rows)
+    told = "{arcs:,} arcs and {others:,} other pairs of {sentences:,} sentences".format_map(figures)
+    return Learned(model, figures, told)
 
 
 @verb(
-    "parse",
-    "parse boost first.parser projected.parser --dev dev.conllu -o boosted.parser",
-    out="model",
-    settings=f"{_SETTINGS}:BoostSettings",
-)
+    "parse", "parse boost first.parser projected.parser --dev dev.conllu -o boosted.parser",
+    out="model", settings=f"{_SETTINGS}:BoostSettings",
+)  # fmt: skip
 def boost(
     base: MstParser = a_model("parse", "parse.mst"),
     pairs: PairParser = a_model("parse", "parse.pairs", "parse.projected"),
@@ -253,11 +238,9 @@ def boost(
 
 
 @verb(
-    "parse",
-    "parse rerank train.conllu --parser trees.parser -o reranked.parser",
-    out="model",
-    settings=f"{_SETTINGS}:RerankSettings",
-)
+    "parse", "parse rerank train.conllu --parser trees.parser -o reranked.parser",
+    out="model", settings=f"{_SETTINGS}:RerankSettings",
+)  # fmt: skip
 def rerank(
     bank: Treebank = _trees(metavar="TREEBANK"),
     *,
@@ -282,54 +265,13 @@ def rerank(
     model = Reranker(**settings)
     model.fit(bank, parser, dev, vectors=vectors, **keep.for_fit(model, bank))
     figures: dict[str, Any] = {
-        **model.provenance_,
-        "tuned": sorted(model.chosen_),
-        "passes": model.chosen_.get("passes", model.passes),
-        "base_weight": float(model.number_weights_[0]),
-        "number_weights": model.number_weights_[1:],
-    }
-    return Learned(
-        model,
-        figures,
-        f"{figures['trees']:,} trees of {figures['sentences']:,} sentences, the first of each list "
-        f"{percent(figures['uas_lists'])} right, the best {percent(figures['oracle_lists'])}",
+        **model.provenance_, "tuned": sorted(model.chosen_), "passes": model.chosen_.get("passes", model.passes),
+        "base_weight": float(model.number_weights_[0]), "number_weights": model.number_weights_[1:],
+    }  # fmt: skip
+    shares = (
+        f"the first of each list {percent(figures['uas_lists'])} right, the best {percent(figures['oracle_lists'])}"
     )
-
-
-class Point(NamedTuple):
-    """A parser of so many sentences and words, and what it scores."""
-
-    sentences: int
-    words: int
-    parser: MstParser
-    result: Result
-
-
-def learning_curve(
-    learner: MstParser,
-    bank: Treebank,
-    held_out: Treebank,
-    points: int = 5,
-    *,
-    known: WordFeatures | None = None,
-    draws: int = 1000,
-) -> Iterator[Point]:
-    """Parsers of a part of the trees, of twice as many, and so on to all of them, smallest first; each part has the
-    sentences of the one before it, drawn at random."""
-    import numpy as np
-
-    from corpuscle.measure import attachment
-    from corpuscle.random import Random
-
-    if len(bank) < _LEAST:
-        raise bank.error(f"a learning curve needs at least {_LEAST} sentences, not {len(bank)}")
-    order = np.argsort(Random(learner.seed, "parse.curve").uniforms(len(bank)), kind="stable")
-    sizes = [size for halvings in range(points - 1, -1, -1) if (size := len(bank) >> halvings) >= _LEAST]
-    for size in sizes:
-        part = bank.select(np.sort(order[:size]))
-        parser = learner.replace().fit(part, known=known)
-        result = attachment(held_out, parser.annotate(held_out), draws=draws, seed=learner.seed)
-        yield Point(size, part.corpus.n_tokens, parser, result)
+    return Learned(model, figures, "{trees:,} trees of {sentences:,} sentences, ".format_map(figures) + shares)
 
 
 @verb("parse", "parse curve trees.parser train.conllu dev.conllu", work=True)
@@ -341,13 +283,13 @@ def curve(
     points: int = setting("So many sizes, each half of the next.", default=5, low=1, high=20),
 ) -> Shown:
     """Learn again from growing parts of a treebank, with the settings of a model, and measure on other trees."""
+    from corpuscle.parse import learning_curve
+
     bank.check_trees(single_root=model.single_root)
     held_out.check_trees()
     names = ("uas", "uas_low", "uas_high", "las", "las_low", "las_high")
-    rows = [
-        {"sentences": point.sentences, "words": point.words} | {name: point.result[name] for name in names}
-        for point in learning_curve(model, bank, held_out, points, known=model.known_)
-    ]
+    found = learning_curve(model, bank, held_out, points, known=model.known_)
+    rows = [{"sentences": n, "words": words} | {name: result[name] for name in names} for n, words, _, result in found]
     shown = [(row["sentences"], row["words"], row["uas"], row["las"]) for row in rows]
     return Answer({"points": rows}, Table(("sentences", "words", "UAS", "LAS"), shown).text())
 
@@ -382,12 +324,9 @@ def probability(
     values = (bank.corpus.lengths.tolist(), found.logs.tolist(), found.known.tolist())
     rows = [(i, *row) for i, row in enumerate(zip(*values, strict=True), 1)]
     figures = {
-        "sentences": len(rows),
-        "tokens": bank.corpus.n_tokens,
-        "logp": float(found.logs[found.known].sum()),
-        "not_positive": int((~found.known).sum()),
-        "trees": [dict(zip(columns, row, strict=True)) for row in rows],
-    }
+        "sentences": len(rows), "tokens": bank.corpus.n_tokens, "logp": float(found.logs[found.known].sum()),
+        "not_positive": int((~found.known).sum()), "trees": [dict(zip(columns, row, strict=True)) for row in rows],
+    }  # fmt: skip
     return Answer(figures, Table(columns, rows).text())
 
 
@@ -407,7 +346,6 @@ _MORE = (
     ("oracle_complete", "best of the list: complete", percent), ("trees", "trees a sentence", number),
     ("calibration_error", "calibration error of confidence", number),
 )  # fmt: skip
-_COMPARED = {"las": "LAS", "uas": "UAS", "complete": "complete"}
 
 
 @contextmanager
@@ -500,21 +438,33 @@ def compare(
     from corpuscle.measure import attachment, compare_attachment
 
     gold.check_trees()
+    how: dict[str, Any] = {"mode": mode, "punct": punctuation, "seed": seed}
+    return compared(
+        {"parses_a": parses_a, "parses_b": parses_b}, names, partial(attachment, gold, **how),
+        partial(compare_attachment, gold, parses_a, parses_b, **how), {"las": "LAS", "uas": "UAS"},
+        {"las": "LAS", "uas": "UAS", "complete": "complete"},
+    )  # fmt: skip
+
+
+def compared(
+    sides: Mapping[str, Any], names: Mapping[str, str], measure: Any, differ: Any,
+    figures: Mapping[str, str], shown: Mapping[str, str],
+) -> Answer:  # fmt: skip
+    """How two sides score (``measure``), and how they differ (``differ``) in some figures; ``shown``: the figures of
+    each side with their labels, those without one are not told."""
     values: dict[str, Any] = {}
     lines = []
-    for side, found in (("a", parses_a), ("b", parses_b)):
-        path = names.get(f"parses_{side}")
+    for (given, found), side in zip(sides.items(), "ab", strict=True):
+        path = names.get(given)
         with comparing(path):
-            result = attachment(gold, found, mode=mode, punct=punctuation, seed=seed)
-        values |= {f"{name}_{side}": result[name] for name in _COMPARED}
-        figures = (f"{label} {percent(result[name])}" for name, label in _COMPARED.items())
-        lines.append(f"{path or side}: {', '.join(figures)}")
-    for figure in ("las", "uas"):
-        difference = compare_attachment(
-            gold, parses_a, parses_b, figure=figure, mode=mode, punct=punctuation, seed=seed
-        )
-        values |= difference.to_json() if figure == "las" else {figure: difference.to_json()}
-        lines.append(f"{figure.upper()}: {difference.text()}")
+            result = measure(found)
+        values |= {f"{name}_{side}": result[name] for name in shown}
+        told = (f"{label} {percent(result[name])}" for name, label in shown.items() if label)
+        lines.append(f"{path or side}: {', '.join(told)}")
+    for i, (figure, label) in enumerate(figures.items()):
+        difference = differ(figure=figure)
+        values |= {figure: difference.to_json()} if i else difference.to_json()
+        lines.append(f"{label}: {difference.text()}")
     return Answer(values, "\n".join(lines))
 
 
@@ -548,17 +498,13 @@ def draw(
     if other is not None and len(other.sentence_heads(sentence - 1)) != len(here.heads):
         raise other.error(f"sentence {sentence:,} has other words")
     sure = _confidence(here).tolist()
-    return Picture(
-        draw_arcs(
-            here.corpus.words(0),
-            here.heads.tolist(),
-            here.relations.strings(),
-            tags=here.tags.strings() if here.tags.ids.any() else None,
-            confidence=sure if len(sure) == len(here.heads) else None,
-            other=None if other is None else other.sentence_heads(sentence - 1).tolist(),
-            title=here.text(0),
-        )
-    )
+    svg = draw_arcs(
+        here.corpus.words(0), here.heads.tolist(), here.relations.strings(),
+        tags=here.tags.strings() if here.tags.ids.any() else None,
+        confidence=sure if len(sure) == len(here.heads) else None,
+        other=None if other is None else other.sentence_heads(sentence - 1).tolist(), title=here.text(0),
+    )  # fmt: skip
+    return Picture(svg)
 
 
 # ---- the workbench
@@ -574,14 +520,11 @@ def parse_typed(model: DependencyParser, text: Treebank = treebank(raw=True), *,
     found = treebank_as_json(parsed, "Confidence" if model.CALIBRATED else "")
     for sentence in found["sentences"]:
         words = sentence["words"]
-        tags = [word.get("upos", "_") for word in words]
-        sentence["svg"] = draw_arcs(
-            [word["form"] for word in words],
-            [word.get("head", 0) for word in words],
-            [word.get("deprel", "") for word in words],
-            tags=tags if any(tag != "_" for tag in tags) else None,
-            confidence=[word["confidence"] for word in words] if model.CALIBRATED else None,
-        )
+        tags: Any = [word.get("upos", "_") for word in words]
+        shown = [[word.get(name, none) for word in words] for name, none in (("form", ""), ("head", 0), ("deprel", ""))]
+        sure = [word["confidence"] for word in words] if model.CALIBRATED else None
+        tags = tags if any(tag != "_" for tag in tags) else None
+        sentence["svg"] = draw_arcs(*shown, tags=tags, confidence=sure)
     return found
 
 

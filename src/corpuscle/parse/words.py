@@ -12,6 +12,7 @@ import numpy as np
 
 from corpuscle.hashing import hashes_of
 from corpuscle.parse.kernels.features import BOTH, COLLINS, LENGTH, Layers
+from corpuscle.text.corpus import starts_of
 from corpuscle.text.treebank import Treebank
 from corpuscle.words import WordFeatures
 
@@ -79,7 +80,7 @@ def layers_of(
     """The words of a treebank as the kernels see them; ``tags``: which layers are tags; ``sources``: which others stand
     beside forms; ``known``: what raw text says of forms; ``distance``: a name of ``DISTANCES``."""
     corpus, lengths = bank.corpus, bank.corpus.lengths
-    starts = np.concatenate([[0], np.cumsum(lengths + 3)]).astype(np.int64)
+    starts = starts_of(lengths + 3)
     where = np.arange(corpus.n_tokens) + np.repeat(starts[:-1] + 2 - corpus.sentence_starts[:-1], lengths)
     outside = hashes_of(_OUTSIDE)
 

@@ -1,4 +1,4 @@
-"""Choosing among the best trees of a parser by features of whole trees, with weights of the averaged perceptron.
+"""Choosing among the best trees of a parser by features of whole trees, by the averaged perceptron or maximum entropy.
 
 A tree scores sum_r w_r x_r + sum_f w_f, where x_0 is its standardised score by the parser, the other x_r are other
 numbers (log p, say), and f goes over its features:
@@ -11,9 +11,18 @@ The perceptron is given the weight of the parser's score and learns the others: 
 most right heads of its list, the features of that one are added, those of the best tree subtracted. It could not learn
 the former: the better tree of a pair, the one with fewer mistakes, scores worse whenever there is something to learn.
 
+Maximum entropy over each list: p(tree) = exp(s(tree)) / sum over the list of exp(s), where s is that score. The loss of
+a list is -log of the probability that one of the trees with most right heads is chosen; its gradient is the expectation
+of numbers and features under p, minus that under p given that a best tree was chosen.
+
+Features that all trees of a list share say nothing, and most are shared: each tree keeps the difference of its counts
+from those of the first tree of its list, about a fifth of them.
+
 Collins, "Discriminative reranking for natural language parsing", 2000; Collins, "Discriminative training methods for
 hidden Markov models: theory and experiments with perceptron algorithms", 2002, for means of weights; Dhillon, Rodu,
-Collins, Foster and Ungar, "Spectral dependency parsing with latent variables", 2012, section 6, for the features.
+Collins, Foster and Ungar, "Spectral dependency parsing with latent variables", 2012, section 6, for the features;
+Charniak and Johnson, "Coarse-to-fine n-best parsing and MaxEnt discriminative reranking", 2005, section 4 (also for
+several best trees).
 """
 
 from __future__ import annotations
@@ -128,25 +137,12 @@ def score_candidates(lists, first, last, ranking, room, scores):
             at += n
 
 
-@part(bare=True)
-def _move(lists, tree, sign, count, ranking, places):
-    """Add the features and numbers of a tree, but the parser's score, times ``sign``, to the weights."""
-    age = np.float64(ranking.clock[0])
-    for i in range(count):
-        ranking.weights[places[i]] += sign
-        ranking.totals[places[i]] += sign * age
-    numbers = lists.numbers[tree]
-    first = len(ranking.weights) - len(numbers)
-    for r in range(1, len(numbers)):
-        ranking.weights[first + r] += sign * numbers[r]
-        ranking.totals[first + r] += sign * age * numbers[r]
-
-
 @kernel
 def learn_lists(lists, part, targets, ranking, room):
     """Learn from the lists of the sentences ``part`` int64, whose right trees are ``targets`` int64 (n_sentences,);
     returns of how many another tree was best."""
-    wrong = 0
+    wrong, numbers = 0, lists.numbers
+    of_numbers = len(ranking.weights) - numbers.shape[1]
     for sentence in part:
         first, last = lists.firsts[sentence], lists.firsts[sentence + 1]
         begin, end = lists.starts[sentence], lists.starts[sentence + 1]
@@ -159,10 +155,16 @@ def learn_lists(lists, part, targets, ranking, room):
                 best, best_score = tree, score
         if last > first and best != targets[sentence]:
             wrong += 1
+            age, places = np.float64(ranking.clock[0]), room.places[0]
             for tree, sign in ((targets[sentence], 1.0), (best, -1.0)):
                 at = base + (tree - first) * n
-                _, count = _score(lists, tree, lists.heads[at : at + n], tags, ranking, room.nearest, room.places[0])
-                _move(lists, tree, sign, count, ranking, room.places[0])
+                _, count = _score(lists, tree, lists.heads[at : at + n], tags, ranking, room.nearest, places)
+                for i in range(count):
+                    ranking.weights[places[i]] += sign
+                    ranking.totals[places[i]] += sign * age
+                for r in range(1, numbers.shape[1]):  # not the parser's score, whose weight is given
+                    ranking.weights[of_numbers + r] += sign * numbers[tree, r]
+                    ranking.totals[of_numbers + r] += sign * age * numbers[tree, r]
         ranking.clock[0] += 1
     return wrong
 
@@ -217,17 +219,6 @@ def valences(lists, first, last, logs, room, found):
 
 
 @kernel
-def best_of(firsts, scores, best):
-    """``best`` int64 (n_sentences,) := the tree of each list with the largest score, the first of equal ones; -1 where
-    a list is empty."""
-    for sentence in range(len(best)):
-        best[sentence] = -1
-        for tree in range(firsts[sentence], firsts[sentence + 1]):
-            if best[sentence] < 0 or scores[tree] > scores[best[sentence]]:
-                best[sentence] = tree
-
-
-@kernel
 def count_right(lists, gold, right):
     """``right`` int64 (n_trees,) := how many heads of each tree are those of ``gold`` int32 (n_words,)."""
     for sentence in range(len(lists.starts) - 1):
@@ -238,3 +229,86 @@ def count_right(lists, gold, right):
             for j in range(end - begin):
                 right[tree] += lists.heads[at + j] == gold[begin + j]
             at += end - begin
+
+
+# ---- maximum entropy over each list
+
+
+class Differences(NamedTuple):
+    """How the features of trees differ from those of the first tree of their list: ``places`` uint32 and ``counts``
+    int16, those of tree t from ``ends[t]`` to ``ends[t + 1]`` of int64 (n_trees + 1,)."""
+
+    ends: np.ndarray
+    places: np.ndarray
+    counts: np.ndarray
+
+
+@kernel
+def differ(lists, first, last, shift, room, balance, ends, places, counts):
+    """The differences of the trees of the sentences ``first`` to ``last``, from the beginning of ``places`` and
+    ``counts``, which must have room for all their features twice; ``ends[t + 1]`` := how many those of tree t are.
+    ``balance`` int16 (table,) is 0 before and after. Returns how many there are together."""
+    at = 0
+    for sentence in range(first, last):
+        begin, end = lists.starts[sentence], lists.starts[sentence + 1]
+        head, n, tags = lists.begins[sentence], end - begin, lists.tags[begin:end]
+        of_first = tree_features(tags, lists.heads[head : head + n], shift, room.nearest, room.places[0])
+        for tree in range(lists.firsts[sentence], lists.firsts[sentence + 1]):
+            count = tree_features(tags, lists.heads[head : head + n], shift, room.nearest, room.places[1])
+            for i in range(of_first):
+                balance[room.places[0, i]] -= 1
+            for i in range(count):
+                balance[room.places[1, i]] += 1
+            before = at
+            # what is not in balance is a difference; each is written once, and balanced again
+            for which, many in ((0, of_first), (1, count)):
+                for place in room.places[which, :many]:
+                    if balance[place] != 0:
+                        places[at], counts[at] = place, balance[place]
+                        balance[place] = 0
+                        at += 1
+            ends[tree + 1] = at - before
+            head += n
+    return at
+
+
+@part(bare=True)
+def _log_sum(scores, chosen, n):
+    """The log of the sum of exp of the scores of the trees that are chosen."""
+    top, total = -np.inf, 0.0
+    for i in range(n):
+        if chosen[i]:
+            top = max(top, scores[i])
+    for i in range(n):
+        if chosen[i]:
+            total += np.exp(scores[i] - top)
+    return top + np.log(total)
+
+
+@kernel
+def choice_loss(lists, best, apart, weights, scores, gradient):
+    """The loss of all lists; adds its slopes to ``gradient`` float64, like ``weights``, of features, then of numbers.
+    ``best`` bool (n_trees,): the trees with most right heads of their lists; ``scores`` float64 (longest list,)."""
+    loss, numbers = 0.0, lists.numbers.shape[1]
+    size = len(weights) - numbers
+    every = np.ones(len(scores), np.bool_)
+    for sentence in range(len(lists.firsts) - 1):
+        first, n = lists.firsts[sentence], lists.firsts[sentence + 1] - lists.firsts[sentence]
+        if n == 0:
+            continue
+        for i in range(n):
+            total = 0.0
+            for r in range(numbers):
+                total += weights[size + r] * lists.numbers[first + i, r]
+            for at in range(apart.ends[first + i], apart.ends[first + i + 1]):
+                total += weights[apart.places[at]] * apart.counts[at]
+            scores[i] = total
+        of_all, of_best = _log_sum(scores, every, n), _log_sum(scores, best[first : first + n], n)
+        loss += of_all - of_best
+        for i in range(n):
+            slope = np.exp(scores[i] - of_all) - (np.exp(scores[i] - of_best) if best[first + i] else 0.0)
+            for r in range(numbers):
+                gradient[size + r] += slope * lists.numbers[first + i, r]
+            for at in range(apart.ends[first + i], apart.ends[first + i + 1]):
+                gradient[apart.places[at]] += slope * apart.counts[at]
+    return loss
