@@ -25,7 +25,7 @@ from corpuscle.topics import (
     summaries,
 )  # fmt: skip
 from corpuscle.topics.kernels.frozen import likelihoods
-from corpuscle.topics.sampling import stream_of
+from corpuscle.topics.ngram import stream_of
 from tests.hostile import survives_hostile_edits
 
 METHODS = ("hpylm", "hpytm", "hierarchical", "switching")
@@ -267,8 +267,8 @@ def test_an_interrupted_run_resumes_to_the_identical_bytes(tmp_path, method, ord
 @pytest.mark.parametrize("order", [3, "infinite"])
 @pytest.mark.parametrize("method", METHODS)
 def test_a_run_resumes_from_wherever_it_stopped(tmp_path, monkeypatch, method, order):
-    monkeypatch.setattr("corpuscle.topics.sampling._WORDS", 30)
-    monkeypatch.setattr("corpuscle.topics.sampling._TABLES", 30)
+    monkeypatch.setattr("corpuscle.topics.ngram._WORDS", 30)
+    monkeypatch.setattr("corpuscle.topics.ngram._TABLES", 30)
     corpus, settings = collection(documents=6, sentences=2), {"sweeps": 3, "samples": 2}
     learner(method, order, **settings).fit(corpus).save(tmp_path / "whole")
     chain = learner(method, order, **settings).chain(corpus)

@@ -1,10 +1,10 @@
 """Normaliser: what was meant, word by word, by similarity, sound, frequency, context and what was seen before.
 
 Every token that may be a word has candidates (``candidates``): without annotated messages only tokens that are not in
-the lexicon, with them every token, itself among its candidates. In its place (``contexts``) each candidate gets scores
-of the language model and of the dependency bank with the words around it, and one is chosen (``decoding``): with the
-weights w of all features by default or of highest likelihood on annotated messages (``weight_training``), or by what
-these are compared with. Without annotated messages a detector may say which words are ill-formed at all (``detector``).
+the lexicon, with them every token, itself among its candidates. In its place (``candidates``) each candidate gets
+scores of the language model and of the dependency bank with the words around it, and one is chosen (``decoding``): with
+the weights w of all features by default or of highest likelihood on annotated messages (``training``), or by what these
+are compared with. Without annotated messages a detector may say which words are ill-formed at all (``bank``).
 
 Han and Baldwin, "Lexical normalisation of short text messages: makn sens a #twitter", 2011; Cook and Stevenson, "An
 unsupervised model for text message normalization", 2009.
@@ -26,25 +26,26 @@ from corpuscle.compiled import frozen
 from corpuscle.errors import SettingError, warn
 from corpuscle.lm import NgramModel
 from corpuscle.model import Array, vocab_arrays
-from corpuscle.normalise.bank import BANK, bank_of_pairs, bank_of_trees, empty_bank
-from corpuscle.normalise.candidates import DEFAULTS, FEATURES
-from corpuscle.normalise.channels import (
+from corpuscle.normalise.bank import BANK, DETECTOR, Detector, bank_of_pairs, bank_of_trees, empty_bank, learn_detector
+from corpuscle.normalise.candidates import DEFAULTS, EDGES, FEATURES, Type, neighbour_of, type_of
+from corpuscle.normalise.decoding import Choice, choose
+from corpuscle.normalise.kernels.context import SPAN, Entries
+from corpuscle.normalise.lexicon import (
     CHANNEL,
+    LEXICON,
+    Lexicon,
+    Messages,
+    Reach,
+    Replacements,
+    Run,
     channel_array,
     channel_from_array,
-    fitted_channel,
-    message_examples,
-    pair_examples,
+    replacement_arrays,
+    runs_of,
 )
-from corpuscle.normalise.contexts import EDGES, Messages, Type, neighbour_of, type_of
-from corpuscle.normalise.decoding import Choice, choose
-from corpuscle.normalise.detector import DETECTOR, Detector, learn_detector
-from corpuscle.normalise.kernels.bank import SPAN, Entries
-from corpuscle.normalise.lexicon import LEXICON, Lexicon, Reach
-from corpuscle.normalise.replacements import Replacements, Run, replacement_arrays, runs_of
 from corpuscle.normalise.settings import NormaliserSettings
 from corpuscle.normalise.tokens import Phonetics, change_of, is_examined, learned_table, reduced
-from corpuscle.normalise.weight_training import best_threshold, fitted_weights
+from corpuscle.normalise.training import best_threshold, fitted_channel, fitted_weights, message_examples, pair_examples
 from corpuscle.scale import chunks_of
 from corpuscle.settings import learned
 from corpuscle.text.corpus import Corpus

@@ -5,7 +5,7 @@
 P is a Pitman-Yor language model of the sentences, p(w | d) the mixture of topics that a model of latent Dirichlet
 allocation sees in the document so far, p(w) the same for a document of which nothing is known. So the first words of a
 document have just the probability that the language model gives them, and so has every word where the exponent is 0.
-The normaliser is exact: see ``kernels.rescaled``. Gildea and Hofmann (1999).
+The normaliser is exact: see ``kernels.lda``. Gildea and Hofmann (1999).
 """
 
 from __future__ import annotations
@@ -29,11 +29,9 @@ from corpuscle.settings import learned
 from corpuscle.text.corpus import Corpus
 from corpuscle.text.settings import TextSettings, TokenSettings
 from corpuscle.text.vocab import END, FIRST, START, UNKNOWN
-from corpuscle.topics.base import DocumentChunk, Look, TopicModel, of_documents
-from corpuscle.topics.documents import document_bounds
-from corpuscle.topics.kernels.lda import Lda, Topics, mixed, topics_of
+from corpuscle.topics.base import DocumentChunk, Look, TopicModel, document_bounds, of_documents
+from corpuscle.topics.kernels.lda import Lda, Shares, Topics, mixed, rescaled, shares_of, topics_of
 from corpuscle.topics.kernels.particles import Likelihoods, Reader
-from corpuscle.topics.kernels.rescaled import Shares, rescaled, shares_of
 from corpuscle.topics.settings import RescalingSettings
 
 

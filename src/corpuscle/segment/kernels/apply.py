@@ -19,9 +19,8 @@ from corpuscle.compiled import kernel, part
 from corpuscle.engine.dp.semirings import MAX, SUM
 from corpuscle.engine.ngrams.trie import chunk_bounds
 from corpuscle.random import Random
-from corpuscle.segment.kernels.lattice import FORBIDDEN, Lattice, fill, last_lengths, new_lattice
+from corpuscle.segment.kernels.lattice import FORBIDDEN, Lattice, draw, fill, forward, last_lengths, new_lattice, trace
 from corpuscle.segment.kernels.model import Nested
-from corpuscle.segment.kernels.paths import draw, forward, trace
 
 _CHUNK, _DRAWN = 1 << 14, 1 << 18
 """Letters that one call of a kernel cuts, or draws boundaries for, about."""

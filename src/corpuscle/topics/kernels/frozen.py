@@ -19,9 +19,9 @@ from corpuscle.engine.ngrams.trie import find
 from corpuscle.engine.restaurants import columns as col
 from corpuscle.engine.restaurants.contexts import tree_depths
 from corpuscle.topics.kernels import seating as at
-from corpuscle.topics.kernels.grams import Grams
 from corpuscle.topics.kernels.particles import Likelihoods
 from corpuscle.topics.kernels.seating import DOUBLY, SWITCHING, Seats
+from corpuscle.topics.kernels.state import Grams
 
 _SLICE = 1 << 13
 
