@@ -11,7 +11,6 @@ MOST = 4
 EXTRAS = {"torch", "triton", "onnx", "onnxruntime", "dask", "distributed", "fastapi", "uvicorn"}
 DEEPER = {
     "corpuscle.parse.projection.ProjectedParser",
-    "corpuscle.topics.rescaling.WordModel",
     "corpuscle.words.canonical.OsccaVectors",
     "corpuscle.words.canonical.TsccaVectors",
     "corpuscle.words.window_vectors.PpmiVectors",

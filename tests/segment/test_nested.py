@@ -54,15 +54,12 @@ class Text:
         order = np.arange(len(self.seated))
         shuffle(self.stream, order)
         sentences = gibbs.Sentences(
-            self.starts, self.gaps, self.fixed, self.seated, self.cuts, self.ends, self.numbers, self.sums
-        )
+            self.starts, self.gaps, self.fixed, self.seated, self.cuts, self.ends, self.numbers, self.sums,
+            self.old_cuts, self.notes if mh else self.notes[:0],
+        )  # fmt: skip
         at = 0
         while at < len(order):
-            arguments = self.nested, self.lattice, sentences, order, at, len(order)
-            if mh:
-                at = gibbs.sweep_exactly(*arguments, self.old_cuts, self.notes, self.stream)
-            else:
-                at = gibbs.sweep(*arguments, self.stream)
+            at = gibbs.sweep(self.nested, self.lattice, sentences, order, at, len(order), self.stream)
             if at < len(order):
                 self.nested = model.grown_nested(self.nested, 2 * len(self.old_cuts))
         if parameters:
@@ -152,7 +149,7 @@ def sampled(request):
     for iteration in range(8):
         text.sweep(iteration)
         text.verify()
-    gibbs.remove_sentence(text.nested, 0, 8, text.cuts, text.ends, text.numbers, text.stream)
+    gibbs.remove_sentence(text.nested, 0, 8, text.cuts, text.ends, text.numbers, text.stream, text.notes[:0])
     text.seated[0] = 0
     text.verify()
     return text, longest
@@ -287,7 +284,9 @@ def test_when_all_sentences_are_gone_nothing_is_left(order):
         text.sweep(iteration)
     for sentence in range(len(text.seated)):
         first, last = text.starts[sentence : sentence + 2]
-        gibbs.remove_sentence(text.nested, first, last - first, text.cuts, text.ends, text.numbers, text.stream)
+        gibbs.remove_sentence(
+            text.nested, first, last - first, text.cuts, text.ends, text.numbers, text.stream, text.notes[:0]
+        )
     text.seated[:] = 0
     text.verify()
     nested = text.nested

@@ -17,6 +17,7 @@ import numpy as np
 
 from corpuscle import learning
 from corpuscle import model as container
+from corpuscle.compiled import frozen
 from corpuscle.engine.ngrams.trie import BackoffTables, Ngrams
 from corpuscle.engine.restaurants import contexts, gibbs
 from corpuscle.errors import SettingError
@@ -27,7 +28,7 @@ from corpuscle.lm.ngram import ROWS, NgramModel, check_rows
 from corpuscle.lm.settings import INFINITE, HpySettings
 from corpuscle.settings import learned
 from corpuscle.text.corpus import Corpus
-from corpuscle.text.vocab import START, UNKNOWN, Vocab
+from corpuscle.text.vocab import END, START, UNKNOWN, Vocab
 
 _MOST_SAMPLES = 1000
 
@@ -47,7 +48,8 @@ def _arrays(extra: Any) -> dict[str, container.Array]:
 class HpyModel(HpySettings, LanguageModel):
     """A hierarchical Pitman-Yor language model.
 
-    ``workers`` are for reading text; sampling uses one.
+    ``workers`` are for reading text; sampling uses one. Where ``predicts_ends`` is set to False, before it learns and
+    again after it was loaded, sentences begin somewhere, but nobody predicts where they end.
 
     Learned: ``vocab_``, ``samples_`` (a list of dicts of arrays), ``ngrams_`` (fixed order), ``history_`` float64
     (sweeps + 1,): the log probability of text and seating after each sweep.
@@ -71,6 +73,7 @@ class HpyModel(HpySettings, LanguageModel):
         super().__post_init__()
         self.order_ = self.max_order if isinstance(self.order, str) else self.order
         self.ngrams_: Ngrams | None = None
+        self.predicts_ends = True
 
     @property
     def infinite(self) -> bool:
@@ -86,11 +89,20 @@ class HpyModel(HpySettings, LanguageModel):
             self.__dict__.pop(name, None)
         return self
 
+    @property
+    def _predictable(self) -> np.ndarray:
+        predictable = super()._predictable
+        predictable[END] &= self.predicts_ends
+        return predictable
+
     def _sampler(self, corpus: Corpus) -> sampling.Sampler:
         base = 1.0 / int(self._predictable.sum())
         if self.infinite:
             return sampling.VariableSampler(self._symbols(corpus), self.order_ - 1, base, self.seed)
-        self.ngrams_ = self._counting(corpus)()
+        ngrams = self._counting(corpus)()
+        if not self.predicts_ends:
+            ngrams = ngrams._replace(counts=frozen(np.where(ngrams.words == END, 0, ngrams.counts), np.int32))
+        self.ngrams_ = ngrams
         return sampling.FixedSampler(self.ngrams_, base, self.seed)
 
     def _run(self, sampler: sampling.Sampler, checkpoint: Checkpoint) -> None:

@@ -27,7 +27,6 @@ from corpuscle.model import Array
 from corpuscle.random import Random, shuffle
 from corpuscle.segment.kernels import gibbs, state
 from corpuscle.segment.kernels.boundaries import autonomous_words
-from corpuscle.segment.kernels.gibbs import new_notes, sweep_exactly
 from corpuscle.segment.kernels.lattice import new_lattice
 from corpuscle.segment.kernels.lengths import length_factors, length_law, root_tables, sample_means
 from corpuscle.segment.kernels.model import BOUNDARY_BASE, LENGTH, Nested, grown_nested, new_nested
@@ -148,7 +147,7 @@ class Chain(Learner):
             self.nested.words.strengths[:] = _STRENGTHS[: settings["order"]]
         self.sums = np.zeros(1)
         self._buffers = np.zeros(room + 1, np.int32), np.zeros(room + 1, np.int32)
-        self._undo = np.zeros(room, np.uint8), new_notes(room)
+        self._undo = np.zeros(room, np.uint8), gibbs.new_notes(room) if settings["mh"] else np.zeros(0, np.int32)
         self.n_steps = max(1, -(-len(material.text) // _STEP))
         self._order: tuple[int, np.ndarray, np.ndarray] | None = None
         self._set_lengths(0, 0)
@@ -210,14 +209,17 @@ class Chain(Learner):
     def _sweep(self, order: np.ndarray, at: int, last: int, fixed: np.ndarray, stream: np.ndarray) -> None:
         """Sample the sentences ``order[at:last]``, and make room whenever there is none."""
         sentences = gibbs.Sentences(
-            self.material.starts, self.material.gaps, fixed, self.seated, self.cuts, *self._buffers, self.sums
+            self.material.starts,
+            self.material.gaps,
+            fixed,
+            self.seated,
+            self.cuts,
+            *self._buffers,
+            self.sums,
+            *self._undo,
         )
         while at < last:
-            arguments = self.nested, self.lattice, sentences, order, at, last
-            if self.settings["mh"]:
-                at = sweep_exactly(*arguments, *self._undo, stream)
-            else:
-                at = gibbs.sweep(*arguments, stream)
+            at = gibbs.sweep(self.nested, self.lattice, sentences, order, at, last, stream)
             if at < last:
                 self.nested = grown_nested(self.nested, 2 * self.room)
 

@@ -19,11 +19,10 @@ import numpy as np
 from corpuscle import learning
 from corpuscle import model as container
 from corpuscle.compiled import frozen
-from corpuscle.engine.ngrams.counting import count_ngrams
 from corpuscle.engine.restaurants import gibbs
 from corpuscle.learning import Checkpoint
 from corpuscle.lm import HpyModel
-from corpuscle.lm.sampling import FixedSampler, Sampler, sample_arrays, state_arrays
+from corpuscle.lm.sampling import sample_arrays, state_arrays
 from corpuscle.model import Array
 from corpuscle.settings import learned
 from corpuscle.text.corpus import Corpus
@@ -33,25 +32,6 @@ from corpuscle.topics.base import DocumentChunk, Look, TopicModel, document_boun
 from corpuscle.topics.kernels.lda import Lda, Shares, Topics, mixed, rescaled, shares_of, topics_of
 from corpuscle.topics.kernels.particles import Likelihoods, Reader
 from corpuscle.topics.settings import RescalingSettings
-
-
-class WordModel(HpyModel):
-    """A Pitman-Yor model of the words of sentences: they begin somewhere, but nobody predicts where they end.
-
-    It is a language model in its own right, learned, kept and loaded as one (kind ``lm.hpy``); it differs in what can
-    be predicted, and in the counts that follow from that.
-    """
-
-    @property
-    def _predictable(self) -> np.ndarray:
-        predictable = super()._predictable
-        predictable[END] = False
-        return predictable
-
-    def _sampler(self, corpus: Corpus) -> Sampler:
-        ngrams = count_ngrams(self._symbols(corpus), len(self.vocab_), self.order_, END, self.threads)
-        self.ngrams_ = ngrams._replace(counts=frozen(np.where(ngrams.words == END, 0, ngrams.counts), np.int32))
-        return FixedSampler(self.ngrams_, 1.0 / int(self._predictable.sum()), self.seed)
 
 
 class RescalingModel(RescalingSettings, TopicModel):
@@ -87,13 +67,13 @@ class RescalingModel(RescalingSettings, TopicModel):
     _FOLLOWS: ClassVar[tuple[str, ...]] = ("_shares", "_topics", "_common", "_by_type")
 
     SAVED: ClassVar = {
-        "words_": container.Inner("words", "corpuscle.topics.rescaling:WordModel"),
+        "words_": container.Inner("words", "corpuscle.lm:HpyModel"),
         "types_": container.Arrays("types", copied=True),
         "alpha_": container.Arrays("alpha", copied=True),
         "history_": container.Arrays("history", copied=True),
     }
 
-    words_: WordModel = learned()
+    words_: HpyModel = learned()
     types_: np.ndarray = learned()
     alpha_: np.ndarray = learned()
 
@@ -111,13 +91,15 @@ class RescalingModel(RescalingSettings, TopicModel):
         self.words_.fit(corpus, checkpoint=checkpoint)
         self.types_, self.alpha_, self.history_ = lda.types.copy(), lda.alpha.copy(), history[:, 0]
 
-    def _word_model(self) -> WordModel:
-        """The language model before it has learned."""
+    def _word_model(self) -> HpyModel:
+        """The language model before it has learned: sentences begin somewhere, but nobody predicts where they end."""
         reading = {name: getattr(self, name) for name in (*TextSettings.SETTINGS, *TokenSettings.SETTINGS)}
-        return WordModel(
+        model = HpyModel(
             order=self.order, sweeps=self.word_sweeps, samples=self.samples, min_count=self.min_count,
             allow_markup=True, workers=self.workers, seed=self.seed, **reading,
         )  # fmt: skip
+        model.predicts_ends = False
+        return model
 
     def uses(self) -> np.ndarray:
         """How often every word had every topic, see ``TopicModel``."""
@@ -174,6 +156,7 @@ class RescalingModel(RescalingSettings, TopicModel):
 
     def _restore(self, loaded: container.Container) -> None:
         super()._restore(loaded)
+        self.words_.predicts_ends = False
         self.vocab_ = self.words_.vocab_
 
 
