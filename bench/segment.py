@@ -290,7 +290,7 @@ def _chain(text, **settings: Any):
     model = _segmenter(**settings)
     given = prepare(text, None, model)
     model.max_word_, model.types_ = given.max_word, given.types
-    return model._chains(given.material)[0], given.letters
+    return model._chain(given.material, model.seed), given.letters
 
 
 def sweeps(timer, train: str, test: str, share: int = 1, count: int = 8, **settings: Any) -> dict[str, float]:

@@ -20,8 +20,8 @@ from corpuscle.topics import (
     contexts,
     global_summary,
     mark,
+    ngram,
     read_documents,
-    sampling,
     summaries,
 )  # fmt: skip
 from corpuscle.topics.kernels.frozen import likelihoods
@@ -339,9 +339,9 @@ def test_settings_that_make_no_sense_are_errors():
 
 
 def test_tables_take_turns_or_all_move_in_every_sweep(monkeypatch):
-    monkeypatch.setattr(sampling, "_TABLES", 20)
+    monkeypatch.setattr(ngram, "_TABLES", 20)
     moved = []
-    monkeypatch.setattr(sampling, "sweep_tables", lambda *a: moved.append((a[3], a[4])) or (a[4], 0))
+    monkeypatch.setattr(ngram, "sweep_tables", lambda *a: moved.append((a[3], a[4])) or (a[4], 0))
     for turns in (1, 2, 4):
         moved.clear()
         model = learner(sweeps=4, turns=turns)

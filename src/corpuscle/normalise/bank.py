@@ -76,7 +76,8 @@ def empty_bank(words: int) -> Entries:
 
 def bank_of_trees(treebank: Treebank, numbers: dict[str, int], score: str) -> Entries:
     """From parsed text, of words by their numbers in the lexicon."""
-    ids = _ids(treebank.corpus.vocab.strings, numbers)[treebank.corpus.tokens]
+    of_types = [numbers.get(word.lower(), -1) for word in treebank.corpus.vocab.strings]
+    ids = np.array(of_types, np.int64)[treebank.corpus.tokens]
     starts = treebank.corpus.sentence_starts
     heads = treebank.heads  # 1-based within the sentence, 0: the root
     at = np.flatnonzero(heads > 0)
@@ -102,10 +103,6 @@ def bank_of_pairs(sentences: Sequence[Sequence[str]], numbers: dict[str, int], s
     return _bank(
         np.concatenate(contexts), np.concatenate(targets), distance, 1.0 / np.abs(distance), len(numbers), score
     )
-
-
-def _ids(strings: Sequence[str], numbers: dict[str, int]) -> np.ndarray:
-    return np.array([numbers.get(word.lower(), -1) for word in strings], np.int64)
 
 
 def _bank(
@@ -177,7 +174,7 @@ def fits(detector: Detector, found: Matches) -> np.ndarray:
 
 def learn_detector(model: Normaliser, sentences: Messages) -> Detector:
     """Learn to tell words that fit from those that do not."""
-    from scipy.sparse import csr_matrix, hstack
+    from scipy.sparse import csr_matrix, hstack, vstack
     from sklearn.svm import LinearSVC
 
     positive, negative = _examples(model, sentences)
@@ -193,8 +190,6 @@ def learn_detector(model: Normaliser, sentences: Messages) -> Detector:
     right = np.concatenate(labels)
     if len(set(right.tolist())) < 2:
         raise error_about(sentences, "too little text for a detector: nothing in the bank tells words apart")
-    from scipy.sparse import vstack
-
     machine = LinearSVC(C=1.0, random_state=model.seed).fit(vstack(parts), right)
     weights = machine.coef_.ravel()
     return Detector(weights[:-3].copy(), np.append(weights[-3:], machine.intercept_))

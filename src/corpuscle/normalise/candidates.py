@@ -149,7 +149,8 @@ def entry_of(model: Normaliser, typed: str, wrong: bool) -> Entry:
         known_before = np.isin(near, list(others))
         anyway |= {others[k] for k in near[known_before].tolist()}
         near = near[~known_before]
-    table = _near_table(model, token, near)
+    table = np.zeros((len(near), len(FEATURES)))  # of words of the lexicon
+    table[:, :6], table[:, FREQUENCY] = lexicon.compare(token, near), lexicon.log_frequency[near]
     if model.combine in ("loglinear", "channel") and len(near) > model.candidates:
         best = np.sort(np.argsort(-(table @ _CUT), kind="stable")[: model.candidates])
         near, table = near[best], table[best]
@@ -172,14 +173,6 @@ def entry_of(model: Normaliser, typed: str, wrong: bool) -> Entry:
         np.concatenate([np.zeros(0, np.int32), *words]).astype(np.int32), np.array([*map(len, words)], np.int64),
         model.lm_.vocab_.encode(stands.split()).astype(np.int32),
     )  # fmt: skip
-
-
-def _near_table(model: Normaliser, token: str, near: np.ndarray) -> np.ndarray:
-    """The features of words of the lexicon."""
-    table = np.zeros((len(near), len(FEATURES)))
-    table[:, :6] = model.lexicon_.compare(token, near)
-    table[:, FREQUENCY] = model.lexicon_.log_frequency[near]
-    return table
 
 
 def _special_table(model: Normaliser, token: str, typed: str, forms: list[str], slang: str | None) -> np.ndarray:
@@ -263,12 +256,9 @@ def places_of(model: Normaliser, messages: Messages, wrong: Sequence[Sequence[bo
     bounds = [0]
     for i, message in enumerate(messages):
         lower = [token.lower() for token in message]
-        asked = None if wrong is None else wrong[i]
-        types = [model.type(token, asked is not None and bool(asked[k])) for k, token in enumerate(lower)]
-        if asked is None:
-            may = [one.examined for one in types]
-        else:
-            may = [bool(flag) for flag in asked]
+        asked = [False] * len(lower) if wrong is None else [*map(bool, wrong[i])]
+        types = [model.type(token, asked[k]) for k, token in enumerate(lower)]
+        may = [one.examined for one in types] if wrong is None else asked
         runs = dict(_runs(model, lower, may)) if model.runs else {}
         n_examined = sum(one.examined for one in types)
         share = sum(one.examined and not one.known for one in types) / max(1, n_examined)

@@ -206,13 +206,6 @@ def spelled(words: Sequence[str]) -> Spelled:
     return Spelled(frozen(letters, np.int32), frozen(starts, np.int64))
 
 
-def _vowels(words: Spelled) -> np.ndarray:
-    """Which letters are vowels, with or without accents: bool."""
-    kinds, which = np.unique(words.letters, return_inverse=True)
-    are = [unicodedata.normalize("NFD", chr(code))[0] in _VOWELS for code in kinds.tolist()]
-    return frozen(np.array(are, bool)[which] if len(kinds) else np.zeros(0, bool), np.bool_)
-
-
 class Reach(NamedTuple):
     """How far candidates are looked for: edits of letters, edits of codes (-1: sounds are not compared)."""
 
@@ -243,7 +236,10 @@ def coded(words: Sequence[str], phonetics: Phonetics) -> tuple[list[str], np.nda
 def shapes_of(words: Sequence[str], codes: Sequence[str], word_codes: np.ndarray) -> Shapes:
     """The shapes of words with these codes."""
     letters = spelled(words)
-    return Shapes(letters, _vowels(letters), frozen(word_codes, np.int32), spelled(codes))
+    kinds, which = np.unique(letters.letters, return_inverse=True)
+    # With or without accents.
+    vowels = np.array([unicodedata.normalize("NFD", chr(code))[0] in _VOWELS for code in kinds.tolist()], bool)
+    return Shapes(letters, frozen(vowels[which], np.bool_), frozen(word_codes, np.int32), spelled(codes))
 
 
 def compare(token: str, shapes: Shapes, words: np.ndarray, channel: Channel, phonetics: Phonetics) -> np.ndarray:

@@ -92,15 +92,6 @@ def fitted_weights(
     return weights
 
 
-def _doubled(table: np.ndarray, seen: bool) -> np.ndarray:
-    """Features of an unseen word in the first half of the columns, those of a seen one in the second; the context
-    always in the second."""
-    both = np.zeros((len(table), 2, table.shape[1]))
-    both[:, int(seen)] = table
-    both[:, :, CONTEXT] = [0.0, 1.0] * table[:, CONTEXT, None]
-    return both.reshape(len(table), -1)
-
-
 def _add(
     model: Normaliser, typed: Messages, meant: Messages, lm: NgramModel, tables: list[np.ndarray],
     right: list[np.ndarray],
@@ -128,7 +119,12 @@ def _add(
         if at >= 0 and entry.counts[at] == 1 and table[at, ITSELF] == 0:  # without it, its change is rarer by one
             shared = table[:, CHANGE] == table[at, CHANGE]
             table[shared, CHANGE] = np.log(np.maximum(np.exp(table[shared, CHANGE]) - 1.0, 1.0))
-        tables.append(_doubled(table[kept], counts.any()))
+        # Features of an unseen word in the first half of the columns, those of a seen one in the second; the context
+        # always in the second.
+        both = np.zeros((int(kept.sum()), 2, table.shape[1]))
+        both[:, int(counts.any())] = table[kept]
+        both[:, :, CONTEXT] = [0.0, 1.0] * table[kept, CONTEXT, None]
+        tables.append(both.reshape(len(both), -1))
         right.append(own[kept])
     return ill_formed
 

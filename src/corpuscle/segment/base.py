@@ -34,6 +34,7 @@ import numpy as np
 
 from corpuscle import learning, scale
 from corpuscle import model as container
+from corpuscle.engine.dp.semirings import MAX, SUM
 from corpuscle.engine.restaurants.contexts import distribution, predictor
 from corpuscle.errors import InputError, SettingError, UnfitData
 from corpuscle.learning import Checkpoint
@@ -54,8 +55,7 @@ from corpuscle.segment.chain import (
     prepare,
     sample_arrays,
 )
-from corpuscle.segment.kernels import apply as applied
-from corpuscle.segment.kernels.apply import SentenceChunk, chunks, final_states
+from corpuscle.segment.kernels.apply import SentenceChunk, applied, chunks, drawn_boundaries, final_states
 from corpuscle.segment.kernels.lengths import new_word, root_tables, speller, word_types
 from corpuscle.segment.kernels.model import BOUNDARY, BOUNDARY_BASE, Nested
 from corpuscle.segment.kernels.state import base_logs, thaw, tree_of
@@ -124,25 +124,14 @@ PARTIAL = learning.partial(
 """An unfinished run."""
 
 
-def _best(chunk: SentenceChunk, model: Segmenter, longest: int) -> tuple[np.ndarray, np.ndarray]:
-    return applied.best_cuts(chunk, model._models[0], longest)
-
-
-def _totals(chunk: SentenceChunk, model: Segmenter, longest: int) -> np.ndarray:
-    return applied.log_totals(chunk, model._models[0], longest)
-
-
-def _best_logs(chunk: SentenceChunk, model: Segmenter, longest: int) -> np.ndarray:
-    return _best(chunk, model, longest)[1]
+def _applied(chunk: SentenceChunk, model: Segmenter, longest: int, semiring: int) -> tuple[np.ndarray, np.ndarray]:
+    return applied(chunk, model._models[0], longest, semiring)
 
 
 def _drawn(chunk: SentenceChunk, model: Segmenter, longest: int, draws: int, seed: int) -> np.ndarray:
     """How often a word begins at each letter, over all samples."""
-    several = [
-        applied.drawn_boundaries(chunk, nested, longest, draws, seed, number)
-        for number, nested in enumerate(model._models)
-    ]
-    return np.sum(several, axis=0)
+    models = enumerate(model._models)
+    return np.sum([drawn_boundaries(chunk, nested, longest, draws, seed, number) for number, nested in models], axis=0)
 
 
 class Segmenter(SegmentSettings, TextSettings, Seeded, Model):
@@ -210,15 +199,15 @@ class Segmenter(SegmentSettings, TextSettings, Seeded, Model):
         self._run(given, checkpoint or Checkpoint())
         return self
 
-    def _chains(self, material: Material) -> list[Chain]:
-        seeds = [self.seed, *(int(Random(self.seed, "segment.chain", 0, c).key >> 1) for c in range(1, self.chains))]
-        return [self._chain(material, seed) for seed in seeds]
-
     def _run(self, given: Given, checkpoint: Checkpoint) -> None:
         """All sweeps of all chains, from where the checkpoint stands."""
         self.stays_here("a Gibbs chain is sequential by nature; chains run side by side")
+        seeds = [self.seed, *(int(Random(self.seed, "segment.chain", 0, c).key >> 1) for c in range(1, self.chains))]
         with scale.workers(min(self.threads, self.chains)) as pool:
-            chains, columns = learning.Chains(self._chains(given.material), pool), len(self.history_columns())
+            chains, columns = (
+                learning.Chains([self._chain(given.material, s) for s in seeds], pool),
+                len(self.history_columns()),
+            )
             history, kept = checkpoint.run(
                 chains,
                 self.sweeps + 1,
@@ -278,10 +267,9 @@ class Segmenter(SegmentSettings, TextSettings, Seeded, Model):
         """A stream of texts as their letters, and where words begin, uint8 (letters,)."""
         if spaces not in (None, "forced", "remove"):
             raise SettingError(f"spaces is forced or remove, not {spaces!r}")
-
         texts = self._stream(corpora, spaces, self.max_word_)
         groups = ((letters, chunks(text, starts, gaps)) for letters, text, starts, gaps in texts)
-        best = partial(_best, longest=self.max_word_)
+        best = partial(_applied, longest=self.max_word_, semiring=MAX)
         for letters, found in self.spread_groups(best, groups):
             yield letters, np.concatenate([cuts for cuts, _ in found])
 
@@ -328,11 +316,11 @@ class Segmenter(SegmentSettings, TextSettings, Seeded, Model):
         longest, nothing = self._longest(best, spaces), float(np.log(self._prediction.after_words([])[0]))
         texts = self._stream(corpora, spaces, longest)
         groups = (((letters, text, starts), chunks(text, starts, gaps)) for letters, text, starts, gaps in texts)
-        work = partial(_best_logs if best else _totals, longest=longest)
+        work = partial(_applied, longest=longest, semiring=MAX if best else SUM)
         for (letters, text, starts), found in self.spread_groups(work, groups):
             lengths, filled = np.diff(letters.starts), np.diff(starts) > 0
             line = np.searchsorted(letters.starts, starts[:-1], "right") - 1  # of each piece of a line
-            logs = np.bincount(line[filled], np.concatenate(found)[filled], len(letters))
+            logs = np.bincount(line[filled], np.concatenate([logs for _, logs in found])[filled], len(letters))
             unknown = np.diff(np.append(0, np.cumsum(text == UNKNOWN))[letters.starts])
             yield LineScores(np.where(lengths > 0, logs, nothing), lengths, unknown)
 
@@ -377,11 +365,11 @@ class Segmenter(SegmentSettings, TextSettings, Seeded, Model):
         if len(text) == 0:
             raise corpus.error("the text is empty")
         sentences = chunks(text, starts, gaps)
-        found = list(self.spread(partial(_best, longest=longest), sentences))
-        cuts, logs = (np.concatenate(part) for part in zip(*found, strict=True))
+        found = list(self.spread(partial(_applied, longest=longest, semiring=MAX), sentences))
+        words = sum(int(cuts.sum()) for cuts, _ in found)
         if not best:
-            logs = np.concatenate(list(self.spread(partial(_totals, longest=longest), sentences)))
-        words = int(cuts.sum())
+            found = list(self.spread(partial(_applied, longest=longest, semiring=SUM), sentences))
+        logs = np.concatenate([logs for _, logs in found])
         figures = {
             "unknown": int((text == UNKNOWN).sum()),
             "sentences": len(letters),

@@ -370,13 +370,6 @@ def letter_masks(vocab: Vocab, types: bool) -> np.ndarray:
     return masks if types else np.full_like(masks, character_masks(Vocab.from_words([]))[0])
 
 
-def _begins(letters: Letters, units: str) -> np.ndarray:
-    """Where the words of segmented text begin: bool (n,)."""
-    begins = (letters.gaps == FORCED) | (units == "words")
-    begins[first_letters(letters.starts)] = True
-    return begins
-
-
 def prepare(text: Corpus | None, gold: Corpus | None, settings: Segmenter) -> Given:
     """The material for chains, checked; settings that are None are chosen by the text."""
     if gold is not None and settings.units == "words":
@@ -394,7 +387,8 @@ def prepare(text: Corpus | None, gold: Corpus | None, settings: Segmenter) -> Gi
     if settings.spaces == "gold":
         is_gold[:] = True
     in_gold = np.repeat(is_gold, np.diff(letters.starts))
-    begins = _begins(letters, settings.units)
+    begins = (letters.gaps == FORCED) | (settings.units == "words")  # the words of segmented text
+    begins[first_letters(letters.starts)] = True
     allowed = np.where(in_gold, begins, letters.gaps != FORBIDDEN)
     starts = pieces(letters, allowed)
     line = np.minimum(np.searchsorted(letters.starts, starts[:-1], "right"), len(letters)) - 1
@@ -410,7 +404,8 @@ def prepare(text: Corpus | None, gold: Corpus | None, settings: Segmenter) -> Gi
         places = np.append(np.flatnonzero(cuts), len(cuts))
         inside = in_gold[places[:-1]]
         lengths = np.diff(places)[inside] if len(places) > 1 else np.zeros(0, np.int64)
-        lengths = np.minimum(lengths, _to_line_end(letters, places[:-1][inside]))
+        ends = letters.starts[np.searchsorted(letters.starts, places[:-1][inside], "right")]  # of their lines
+        lengths = np.minimum(lengths, ends - places[:-1][inside])
         longest = max(longest, int(lengths.max(initial=1)))
         if longest > _LONGEST:
             at = line_of(letters, int(places[:-1][inside][lengths.argmax()]))
@@ -424,8 +419,3 @@ def prepare(text: Corpus | None, gold: Corpus | None, settings: Segmenter) -> Gi
         letter_masks(letters.vocab, types), longest,
     )  # fmt: skip
     return Given(letters, material, max_word, types, inner)
-
-
-def _to_line_end(letters: Letters, places: np.ndarray) -> np.ndarray:
-    """How many letters of its line are left at each place."""
-    return letters.starts[np.searchsorted(letters.starts, places, "right")] - places

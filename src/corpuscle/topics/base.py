@@ -109,12 +109,10 @@ def _report_empty_files(paths: Sequence[AnyPath], corpus: Corpus) -> None:
 
 
 def _read_json(paths: Sequence[AnyPath], settings: dict[str, Any]) -> Corpus:
-    sentences: list[str] = []
-    lengths: list[int] = []
-    labels: list[str] = []
-    firsts: list[int] = []
-    lines: list[int] = []
-    for path in paths:
+    files = tuple(os.fspath(path) for path in paths)
+    sentences, lines, firsts = list[str](), list[int](), list[int]()  # sentences, their lines, the first of each file
+    lengths, labels = list[int](), list[str]()
+    for file, path in zip(files, paths, strict=True):
         firsts.append(len(sentences))
         for number, line in read_lines(path):
             if line.strip():
@@ -122,9 +120,8 @@ def _read_json(paths: Sequence[AnyPath], settings: dict[str, Any]) -> Corpus:
                 sentences += found
                 lines += [number] * len(found)
                 lengths.append(len(found))
-                labels.append(label or f"{os.fspath(path)}:{number}")
-    files, rows = tuple(os.fspath(path) for path in paths), range(len(lines))
-    origin = Origin(files, tuple(firsts), np.array(lines, np.int64), rows)
+                labels.append(label or f"{file}:{number}")
+    origin = Origin(files, tuple(firsts), np.array(lines, np.int64), range(len(lines)))
     corpus = dataclasses.replace(read_strings(sentences, **settings), origin=origin)
     return corpus.with_documents(starts_of(lengths), labels)
 
@@ -276,11 +273,7 @@ class TopicModel(TopicSettings, TokenSettings, TextSettings, Seeded, Model, ABC)
         return Checkpoint(path, self.PARTIAL, self.settings, f"{corpus.signature()}-{digest}", resume=resume)
 
     def fit(
-        self,
-        corpus: Corpus,
-        *,
-        checkpoint: Checkpoint | None = None,
-        log: Callable[[int, float], None] | None = None,
+        self, corpus: Corpus, *, checkpoint: Checkpoint | None = None, log: Callable[[int, float], None] | None = None
     ) -> Self:
         """Learn from documents. ``checkpoint`` keeps unfinished work; ``log`` gets the number and log probability of
         every sweep of the topics."""

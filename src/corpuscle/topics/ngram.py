@@ -167,14 +167,11 @@ class TopicSampler(Learner):
 
     def restore(self, arrays: Mapping[str, np.ndarray], sweep: int, number: int) -> None:
         seats = self.seats
-        fits = (
-            len(arrays["first_entry"]) == len(seats.rows)
-            and len(arrays["contexts"]) == len(seats.contexts)
-            and len(arrays["words"]) == len(seats.words)
-            and len(arrays["alpha"]) == len(seats.alpha) - 1
-            and len(arrays["pool/discounts"]) == len(seats.pool.discounts)
-        )
-        if not fits:
+        lengths = {
+            "first_entry": len(seats.rows), "contexts": len(seats.contexts), "words": len(seats.words),
+            "alpha": len(seats.alpha) - 1, "pool/discounts": len(seats.pool.discounts),
+        }  # fmt: skip
+        if any(len(arrays[name]) != length for name, length in lengths.items()):
             raise ValueError("it does not fit the text")
         pools = [_pool_of(stripped(prefix, arrays)) for prefix in ("pool/", "switch/")]
         if len(pools[1].entries) != 2 * len(pools[1].nodes):

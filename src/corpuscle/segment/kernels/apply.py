@@ -93,18 +93,13 @@ def _lattice(nested: Nested, chunk: SentenceChunk, longest: int) -> Lattice:
     return new_lattice(int(np.diff(chunk.starts).max(initial=0)), longest, len(nested.words.discounts))
 
 
-def best_cuts(chunk: SentenceChunk, nested: Nested, longest: int) -> tuple[np.ndarray, np.ndarray]:
-    """The best segmentation of every sentence, uint8 (letters,), and its log probability, float64 (sentences,)."""
-    cuts, logs = np.zeros(len(chunk.text), np.uint8), np.zeros(len(chunk.starts) - 1)
-    _apply(nested, _lattice(nested, chunk, longest), chunk, MAX, cuts, logs)
+def applied(chunk: SentenceChunk, nested: Nested, longest: int, semiring: int) -> tuple[np.ndarray, np.ndarray]:
+    """The log probability of every sentence, its end included: of all its segmentations together (SUM), or of the best
+    (MAX), which comes first: uint8 (letters,), of SUM without letters; float64 (sentences,)."""
+    cuts = np.zeros(len(chunk.text) if semiring == MAX else 0, np.uint8)
+    logs = np.zeros(len(chunk.starts) - 1)
+    _apply(nested, _lattice(nested, chunk, longest), chunk, semiring, cuts, logs)
     return cuts, logs
-
-
-def log_totals(chunk: SentenceChunk, nested: Nested, longest: int) -> np.ndarray:
-    """The log probability of every sentence with all its segmentations, its end included: float64 (sentences,)."""
-    cuts, logs = np.zeros(1, np.uint8), np.zeros(len(chunk.starts) - 1)
-    _apply(nested, _lattice(nested, chunk, longest), chunk, SUM, cuts, logs)
-    return logs
 
 
 @kernel(bare=True)

@@ -324,16 +324,6 @@ def _collect(seats, block, entry, table_of, stream):
 
 
 @part(inline=True)
-def _remove_words(seats, block, topic, stream):
-    for i in range(block.numbers[N_WORDS]):
-        word = block.words[i]
-        count_topic(seats, word, topic, -1)
-        if seats.method == SWITCHING:
-            context = np.int64(seats.rows[seats.words[word, at.ROW], at.CONTEXT])
-            remove_switch(seats, context, np.int64(topic > 0), stream)
-
-
-@part(inline=True)
 def place_block(seats, buffers, block, row, depth, topic, stream):
     """Set the block up in a topic: first the customer of its top table, then its tables from the top down."""
     pool, levels = seats.pool, buffers.levels
@@ -377,7 +367,12 @@ def take_block(seats, block, row, entry, table_of, stream):
         remove_switch(seats, np.int64(seats.rows[row, at.CONTEXT]), np.int64(table_of == entry), stream)
     if above >= 0:
         leave(seats, above, stream)
-    _remove_words(seats, block, topic, stream)
+    for i in range(block.numbers[N_WORDS]):
+        word = block.words[i]
+        count_topic(seats, word, topic, -1)
+        if seats.method == SWITCHING:
+            context = np.int64(seats.rows[seats.words[word, at.ROW], at.CONTEXT])
+            remove_switch(seats, context, np.int64(topic > 0), stream)
 
 
 @part(inline=True)

@@ -55,13 +55,6 @@ _CHUNK = 1 << 21
 """How many words and cells one call of a kernel looks at."""
 
 
-@part(bare=True)
-def _log_beta(stream, a, b):
-    """The log of a beta number; the number underflows where ``a`` is tiny: where every document has one topic."""
-    log_x = math.log(gamma(stream, a + 1.0)) + math.log(1.0 - uniform(stream)) / a
-    return log_x - math.log(math.exp(log_x) + gamma(stream, b))
-
-
 @kernel(bare=True)
 def _auxiliary(counts, alpha, first, last, tables, stream):
     """Add the tables of some documents to ``tables`` (topics,); returns the sum of their log e."""
@@ -79,7 +72,9 @@ def _auxiliary(counts, alpha, first, last, tables, stream):
                     if uniform(stream) * (alpha[k] + i) < alpha[k]:
                         tables[k] += 1
         if words > 0:
-            total += _log_beta(stream, beta, np.float64(words))
+            # The log of a beta number: the number underflows where beta is tiny, and every document has one topic.
+            log_x = math.log(gamma(stream, beta + 1.0)) + math.log(1.0 - uniform(stream)) / beta
+            total += log_x - math.log(math.exp(log_x) + gamma(stream, np.float64(words)))
     return total
 
 
@@ -226,15 +221,10 @@ class Lda:
         alpha = np.zeros(padded)
         alpha[:topics] = 1.0 / topics
         self.counts = Counts(
-            np.zeros(len(tokens), np.int32),
-            np.zeros((len(bounds) - 1, padded), np.int32),
-            np.zeros((n_types, padded), np.int32),
-            np.zeros(padded, np.int64),
-            alpha,
-            np.zeros(padded),
-            np.zeros(padded),
-            np.zeros(padded // _BLOCK),
-        )
+            np.zeros(len(tokens), np.int32), np.zeros((len(bounds) - 1, padded), np.int32),
+            np.zeros((n_types, padded), np.int32), np.zeros(padded, np.int64), alpha,
+            np.zeros(padded), np.zeros(padded), np.zeros(padded // _BLOCK),
+        )  # fmt: skip
         self.slices = list(pairwise(chunk_bounds(self.bounds, max(1, _SLICE // padded)).tolist()))
 
     def steps(self, sweep: int) -> int:

@@ -100,18 +100,10 @@ def number_grams(symbols: np.ndarray, available: np.ndarray, start: int, n_types
         return np.concatenate([level[field] for level in levels]).astype(np.int32)
 
     return Grams(
-        joined(rows, 1),
-        joined(rows, 0),
-        np.concatenate(row_context).astype(np.int32),
-        joined(rows, 2),
-        np.array(row_levels, np.int64),
-        joined(contexts, 1),
-        joined(contexts, 0),
-        joined(contexts, 2),
-        np.array(context_levels, np.int64),
-        longest.astype(np.int32),
-        available,
-    )
+        joined(rows, 1), joined(rows, 0), np.concatenate(row_context).astype(np.int32), joined(rows, 2),
+        np.array(row_levels, np.int64), joined(contexts, 1), joined(contexts, 0), joined(contexts, 2),
+        np.array(context_levels, np.int64), longest.astype(np.int32), available,
+    )  # fmt: skip
 
 
 _CHUNK = 1 << 17
