@@ -227,11 +227,6 @@ def _sit_down(nested, choice, which, n, stream):
             join_table(pool, entry, stream)
 
 
-@part(bare=True)
-def _set(choice, which, i, word, before):
-    choice.words[which, i, 0], choice.words[which, i, 1] = word, before
-
-
 @kernel(bare=True)
 def sweep(nested, text, first, last, heat, choice, stream):
     """Decide anew, at each of the letters ``first`` to ``last``, whether a word begins there. Returns ``last``, or the
@@ -253,11 +248,9 @@ def sweep(nested, text, first, last, heat, choice, stream):
         x = _word_before(text, begin)
         y = np.int64(BOUNDARY) if begins[end] == SENTENCE else np.int64(names[end])
         w, u, v = intern(nested, begin, end - begin), intern(nested, begin, i - begin), intern(nested, i, end - i)
-        _set(choice, 0, 0, w, x)
-        _set(choice, 0, 1, y, w)
-        _set(choice, 1, 0, u, x)
-        _set(choice, 1, 1, v, u)
-        _set(choice, 1, 2, y, v)
+        joined, apart = choice.words[0], choice.words[1]  # of each word itself and the one before it
+        joined[0, 0], joined[0, 1], joined[1, 0], joined[1, 1] = w, x, y, w
+        apart[0, 0], apart[0, 1], apart[1, 0], apart[1, 1], apart[2, 0], apart[2, 1] = u, x, v, u, y, v
         # Without contexts the word behind does not care.
         one, two = (2, 3) if bigram else (1, 2)
         now = 1 if begins[i] == WORD else 0  # the hypothesis that holds: its words go, the last one first

@@ -287,9 +287,8 @@ def likelihoods(
     """What a model of so many topics says about n words, see ``_Asked``."""
     n = len(words)
     result = Likelihoods(np.empty((n, topics)), np.empty(n), np.empty(n))
-    asked = _Asked(
-        frozen(symbols, np.int32), frozen(places, np.int64), frozen(words, np.int32), frozen(available, np.uint8)
-    )
+    kinds = np.int32, np.int64, np.int32, np.uint8
+    asked = _Asked(*map(frozen, (symbols, places, words, available), kinds))
     here, total = np.empty(topics + 1), np.empty(topics + 1)
     for first in range(0, n, _SLICE):
         _likelihoods(model, asked, first, min(first + _SLICE, n), here, total, result)
