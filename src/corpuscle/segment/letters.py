@@ -13,7 +13,7 @@ import numpy as np
 
 from corpuscle.errors import UnfitData, warn
 from corpuscle.text.characters import SPACE, spell_out
-from corpuscle.text.corpus import Corpus
+from corpuscle.text.corpus import Corpus, starts_of
 from corpuscle.text.origin import error_about
 from corpuscle.text.scan import Scanner
 from corpuscle.text.scripts import TYPES, WORD_TYPES, character_masks
@@ -132,12 +132,9 @@ def joined(several: list[Letters]) -> Letters:
     vocab = Vocab.from_words(words)
     tokens = np.concatenate([letters.recode(vocab) for letters in several])
     vocab.counts = np.bincount(tokens, minlength=len(vocab)).astype(np.int64)
-    starts, offset = [np.zeros(1, np.int64)], 0
-    for letters in several:
-        starts.append(letters.starts[1:] + offset)
-        offset += len(letters.tokens)
+    starts = starts_of(np.concatenate([np.diff(letters.starts) for letters in several]))
     gaps = np.concatenate([letters.gaps for letters in several])
-    return Letters(tokens, np.concatenate(starts), vocab, gaps, tuple(text for each in several for text in each.texts))
+    return Letters(tokens, starts, vocab, gaps, tuple(text for each in several for text in each.texts))
 
 
 def pieces(letters: Letters, allowed: np.ndarray | None = None) -> np.ndarray:

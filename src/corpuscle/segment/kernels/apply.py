@@ -102,21 +102,13 @@ def applied(chunk: SentenceChunk, nested: Nested, longest: int, semiring: int) -
     return cuts, logs
 
 
-@kernel(bare=True)
-def _sum_beginnings(nested, lattice, chunk):
-    """``total`` := that of all beginnings of the first sentence, see ``lattice``."""
-    n = chunk.starts[1]
-    fill(nested, lattice, chunk.text, np.int64(0), n, chunk.gaps)
-    forward(nested.words, lattice, n, np.int64(SUM))
-
-
 def final_states(nested: Nested, text: np.ndarray, gaps: np.ndarray, longest: int) -> tuple[np.ndarray, np.ndarray]:
     """The last words of all segmentations of some letters (at least one): their numbers, int64 (states, words that the
     model looks back), the most recent last, -1 for a word that it does not know; and weights in proportion to the
     probability of all segmentations that end so, float64 (states,)."""
     chunk = SentenceChunk(0, np.ascontiguousarray(text, np.int32), np.array([0, len(text)]), np.ascontiguousarray(gaps))
     lattice, n = _lattice(nested, chunk, longest), len(text)
-    _sum_beginnings(nested, lattice, chunk)
+    _apply(nested, lattice, chunk, SUM, np.zeros(0, np.uint8), np.zeros(1))
     states, weights = [], []
     for k in range(1, last_lengths(n, longest)[1] + 1):
         first, last = last_lengths(n - k, longest) if lattice.total.shape[2] > 1 else (0, 0)

@@ -397,18 +397,6 @@ def forward(words, lattice, n, semiring):
 
 
 @part(bare=True)
-def _draw_before(words, lattice, t, k, word, unigram, stream):
-    """The length of the word before a word of length k that ends at t, given what follows (trigram)."""
-    first, last = last_lengths(t - k, lattice.word.shape[1] - 1)
-    for j in range(first, last + 1):
-        weight = lattice.total[t, k, j]
-        if weight > 0.0:
-            weight *= after(words, lattice, t, k, j, word, unigram)
-        lattice.weights[0, j] = weight
-    return first + categorical(stream, lattice.weights[0, first : last + 1])
-
-
-@part(bare=True)
 def _draw_last(words, lattice, t, word, unigram, stream):
     """The length of the last word of a beginning that ends at t, given what follows."""
     low, high = last_lengths(t, lattice.word.shape[1] - 1)
@@ -436,8 +424,14 @@ def draw(words, lattice, n, cuts, first, stream):
         if t == k:
             return
         before = 0
-        if trigram:
-            before = _draw_before(words, lattice, t, k, word, unigram, stream)
+        if trigram:  # given what follows, the length of the word before this one
+            low, high = last_lengths(t - k, lattice.word.shape[1] - 1)
+            for j in range(low, high + 1):
+                weight = lattice.total[t, k, j]
+                if weight > 0.0:
+                    weight *= after(words, lattice, t, k, j, word, unigram)
+                lattice.weights[0, j] = weight
+            before = low + categorical(stream, lattice.weights[0, low : high + 1])
         word, unigram = np.int64(lattice.word[t, k]), lattice.unigram[t, k]
         t -= k
         k = before if trigram else _draw_last(words, lattice, t, word, unigram, stream)
