@@ -204,10 +204,8 @@ class Segmenter(SegmentSettings, TextSettings, Seeded, Model):
         self.stays_here("a Gibbs chain is sequential by nature; chains run side by side")
         seeds = [self.seed, *(int(Random(self.seed, "segment.chain", 0, c).key >> 1) for c in range(1, self.chains))]
         with scale.workers(min(self.threads, self.chains)) as pool:
-            chains, columns = (
-                learning.Chains([self._chain(given.material, s) for s in seeds], pool),
-                len(self.history_columns()),
-            )
+            chains = learning.Chains([self._chain(given.material, seed) for seed in seeds], pool)
+            columns = len(self.history_columns())
             history, kept = checkpoint.run(
                 chains,
                 self.sweeps + 1,
