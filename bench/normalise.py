@@ -241,7 +241,7 @@ def sets(timer: Any, data: str) -> dict[str, float]:
     of LexNorm are in the dictionaries."""
     import numpy as np
 
-    from corpuscle.normalise.contexts import context_scores, places_of
+    from corpuscle.normalise.candidates import context_scores, places_of
     from corpuscle.normalise.lexicon import Reach
     from corpuscle.normalise.tokens import reduced
 
@@ -283,7 +283,7 @@ def sets(timer: Any, data: str) -> dict[str, float]:
 def detect(timer: Any, data: str, bank: str) -> dict[str, float]:
     """Detection by what sound-alike neighbours count (w) and by how many candidates must fit (t)."""
     from corpuscle.measure import detection
-    from corpuscle.normalise.detector import learn_detector
+    from corpuscle.normalise.bank import learn_detector
 
     gold, model = _gold(data, "norm-lexnorm12/dev.tsv"), _plain(data)
     typed, clean = [list(message) for message in gold.corpus], _clean(data, model)
@@ -409,7 +409,7 @@ def speed(timer: Any, data: str) -> dict[str, float]:
     from symspellpy.editdistance import DistanceAlgorithm, EditDistance
 
     from corpuscle.normalise import warm
-    from corpuscle.normalise.kernels.deletions import build_index, near_words
+    from corpuscle.normalise.kernels.words import build_index, near_words
     from corpuscle.normalise.lexicon import spelled
 
     warm()

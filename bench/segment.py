@@ -285,12 +285,12 @@ def trivial(timer, train: str, test: str, method: str, max_word: int | None = No
 
 def _chain(text, **settings: Any):
     """The chain of a segmenter, and the letters that it works on."""
-    from corpuscle.segment.training_text import prepare
+    from corpuscle.segment.chain import prepare
 
     model = _segmenter(**settings)
     given = prepare(text, None, model)
     model.max_word_, model.types_ = given.max_word, given.types
-    return model._chains(given.material)[0], given.letters
+    return model._chain(given.material, model.seed), given.letters
 
 
 def sweeps(timer, train: str, test: str, share: int = 1, count: int = 8, **settings: Any) -> dict[str, float]:

@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 
 from corpuscle.normalise import Normaliser
-from corpuscle.normalise.bank import bank_of_pairs, bank_of_trees, matches
-from corpuscle.normalise.detector import Detector, fits
-from corpuscle.normalise.kernels.bank import OFFSETS, Windows
+from corpuscle.normalise.bank import Detector, bank_of_pairs, bank_of_trees, fits, matches
+from corpuscle.normalise.kernels.context import OFFSETS, Windows
 from corpuscle.text.treebank import Treebank
 from tests.normalise.test_normaliser import clean
 

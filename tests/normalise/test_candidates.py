@@ -8,11 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from corpuscle.measure.overlaps import edit_distance
-from corpuscle.normalise.channels import default_channel
 from corpuscle.normalise.decoding import scaled
-from corpuscle.normalise.kernels.channel import channel_parts
-from corpuscle.normalise.kernels.deletions import build_index, near_words
-from corpuscle.normalise.lexicon import Lexicon, Reach, spelled
+from corpuscle.normalise.kernels.words import build_index, channel_parts, near_words
+from corpuscle.normalise.lexicon import Lexicon, Reach, default_channel, spelled
 from corpuscle.normalise.tokens import Phonetics, is_examined, reduced, sounds, with_case
 
 STRINGS = st.text("abcé", min_size=1, max_size=11)

@@ -8,10 +8,10 @@ import pytest
 import corpuscle
 from corpuscle.errors import InputError, SettingError
 from corpuscle.normalise import Normaliser, read_sounds
-from corpuscle.normalise.channels import Example, channel_array, channel_from_array, default_channel, fitted_channel
-from corpuscle.normalise.kernels.channel import COUNTS, add_counts, channel_parts
-from corpuscle.normalise.lexicon import Lexicon, Reach, shapes_of
+from corpuscle.normalise.kernels.words import COUNTS, add_counts, channel_parts
+from corpuscle.normalise.lexicon import Lexicon, Reach, channel_array, channel_from_array, default_channel, shapes_of
 from corpuscle.normalise.tokens import Phonetics, learned_table, letters_of_word
+from corpuscle.normalise.training import Example, fitted_channel
 from corpuscle.random import Random
 from corpuscle.text.columns import Normalised
 

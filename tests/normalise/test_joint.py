@@ -11,8 +11,14 @@ from corpuscle.compiled import frozen
 from corpuscle.engine.ngrams.trie import state_of, step
 from corpuscle.lm import NgramModel
 from corpuscle.normalise import Normaliser
-from corpuscle.normalise.kernels.context import Candidates, Stream, best_candidates, contexts_of, score_candidates
-from corpuscle.normalise.kernels.joint import decode_messages
+from corpuscle.normalise.kernels.context import (
+    Candidates,
+    Stream,
+    best_candidates,
+    contexts_of,
+    decode_messages,
+    score_candidates,
+)
 from corpuscle.random import Random
 from corpuscle.text.corpus import Corpus, starts_of
 from corpuscle.text.vocab import END, START

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from corpuscle.segment.kernels.branching import autonomies, autonomous_words, best_cuts
+from corpuscle.segment.kernels.boundaries import autonomies, autonomous_words, best_cuts
 
 STRETCHES = st.lists(st.lists(st.integers(0, 2), min_size=1, max_size=7), min_size=1, max_size=5)
 

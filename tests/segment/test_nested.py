@@ -14,8 +14,7 @@ from corpuscle.engine.restaurants.pool import DISH, FREE_COUNT, NODE, USED
 from corpuscle.engine.restaurants.seating import sample_parameters
 from corpuscle.random import Random, shuffle
 from corpuscle.segment import NestedSegmenter
-from corpuscle.segment.kernels import gibbs, lengths, model, paths, state, transactions
-from corpuscle.segment.kernels import lattice as lattices
+from corpuscle.segment.kernels import gibbs, lattice, lengths, model, state
 from corpuscle.text import Corpus
 
 KINDS = np.full(2048, 2, np.uint8)  # letters of two types, and mixed words
@@ -38,11 +37,11 @@ class Text:
             self.text, masks, KINDS, order=order, longest=longest, types=3, letter_base=1 / (letters + 2),
             room=room, **settings,
         )  # fmt: skip
-        self.lattice = lattices.new_lattice(room, longest, order)
+        self.lattice = lattice.new_lattice(room, longest, order)
         self.gaps, self.cuts = np.zeros(len(self.text), np.uint8), np.zeros(len(self.text), np.uint8)
         self.fixed, self.seated = np.zeros(n, np.uint8), np.zeros(n, np.uint8)
         self.ends, self.numbers = np.zeros(room + 1, np.int32), np.zeros(room + 1, np.int32)
-        self.old_cuts, self.notes = np.zeros(room, np.uint8), transactions.new_notes(room)
+        self.old_cuts, self.notes = np.zeros(room, np.uint8), gibbs.new_notes(room)
         self.means, self.sums = np.full(3, 2.5), np.zeros(4)
         self.stream = Random(seed, "tests.nested").array()
         self.new_lengths(0)
@@ -55,15 +54,12 @@ class Text:
         order = np.arange(len(self.seated))
         shuffle(self.stream, order)
         sentences = gibbs.Sentences(
-            self.starts, self.gaps, self.fixed, self.seated, self.cuts, self.ends, self.numbers, self.sums
-        )
+            self.starts, self.gaps, self.fixed, self.seated, self.cuts, self.ends, self.numbers, self.sums,
+            self.old_cuts, self.notes if mh else self.notes[:0],
+        )  # fmt: skip
         at = 0
         while at < len(order):
-            arguments = self.nested, self.lattice, sentences, order, at, len(order)
-            if mh:
-                at = gibbs.sweep_exactly(*arguments, self.old_cuts, self.notes, self.stream)
-            else:
-                at = gibbs.sweep(*arguments, self.stream)
+            at = gibbs.sweep(self.nested, self.lattice, sentences, order, at, len(order), self.stream)
             if at < len(order):
                 self.nested = model.grown_nested(self.nested, 2 * len(self.old_cuts))
         if parameters:
@@ -77,8 +73,8 @@ class Text:
 
     def forward(self, sentence, best=False):
         first, n = self.starts[sentence], self.starts[sentence + 1] - self.starts[sentence]
-        lattices.fill(self.nested, self.lattice, self.text, first, n, self.gaps)
-        return paths.forward(self.nested.words, self.lattice, n, MAX if best else SUM)
+        lattice.fill(self.nested, self.lattice, self.text, first, n, self.gaps)
+        return lattice.forward(self.nested.words, self.lattice, n, MAX if best else SUM)
 
     def words(self, sentence, cuts=None):
         """The lengths of the words of a sentence."""
@@ -153,7 +149,7 @@ def sampled(request):
     for iteration in range(8):
         text.sweep(iteration)
         text.verify()
-    gibbs.remove_sentence(text.nested, 0, 8, text.cuts, text.ends, text.numbers, text.stream)
+    gibbs.remove_sentence(text.nested, 0, 8, text.cuts, text.ends, text.numbers, text.stream, text.notes[:0])
     text.seated[0] = 0
     text.verify()
     return text, longest
@@ -229,7 +225,7 @@ def test_the_best_segmentation_is_the_best_of_all(sampled):
         assert found == pytest.approx(max(every.values()), abs=1e-11)
         first = text.starts[sentence]
         cuts = text.cuts.copy()
-        paths.trace(text.lattice, text.starts[sentence + 1] - first, cuts, first)
+        lattice.trace(text.lattice, text.starts[sentence + 1] - first, cuts, first)
         assert every[text.words(sentence, cuts)] == pytest.approx(found, abs=1e-11)
 
 
@@ -239,7 +235,7 @@ def test_drawn_segmentations_have_their_probabilities(sampled):
     total = text.forward(0)
     cuts, seen, draws = text.cuts.copy(), Counter(), 20_000
     for _ in range(draws):
-        paths.draw(text.nested.words, text.lattice, 8, cuts, 0, text.stream)
+        lattice.draw(text.nested.words, text.lattice, 8, cuts, 0, text.stream)
         seen[text.words(0, cuts)] += 1
     distance = sum(abs(seen[words] / draws - exp(p - total)) for words, p in every.items()) / 2
     assert distance < 0.03 and not seen.keys() - every.keys()
@@ -247,8 +243,8 @@ def test_drawn_segmentations_have_their_probabilities(sampled):
 
 def test_known_boundaries_restrict_the_segmentations(sampled):
     text, longest = sampled
-    text.gaps[[3, 6]] = lattices.FORCED
-    text.gaps[[1, 5]] = lattices.FORBIDDEN
+    text.gaps[[3, 6]] = lattice.FORCED
+    text.gaps[[1, 5]] = lattice.FORBIDDEN
     try:
         every = segmentations(text, 0, longest)
         assert 0 < len(every) < 2**5
@@ -265,8 +261,8 @@ def test_long_sentences_do_not_underflow():
     text.cuts[::5] = 1
     text.sweep(0)
     parts = 0.0
-    text.gaps[1:] = lattices.FORBIDDEN
-    text.gaps[5:1000:5] = lattices.FORCED
+    text.gaps[1:] = lattice.FORBIDDEN
+    text.gaps[5:1000:5] = lattice.FORCED
     text.cuts[:] = 0
     whole = text.forward(0)
     context = [(0, 0), (0, 0)]
@@ -288,7 +284,9 @@ def test_when_all_sentences_are_gone_nothing_is_left(order):
         text.sweep(iteration)
     for sentence in range(len(text.seated)):
         first, last = text.starts[sentence : sentence + 2]
-        gibbs.remove_sentence(text.nested, first, last - first, text.cuts, text.ends, text.numbers, text.stream)
+        gibbs.remove_sentence(
+            text.nested, first, last - first, text.cuts, text.ends, text.numbers, text.stream, text.notes[:0]
+        )
     text.seated[:] = 0
     text.verify()
     nested = text.nested
@@ -334,8 +332,8 @@ def test_a_frozen_model_predicts_the_same(sampled):
     for best in (False, True):
         for sentence in range(len(SENTENCES)):
             first, n = text.starts[sentence], text.starts[sentence + 1] - text.starts[sentence]
-            lattices.fill(copy, text.lattice, text.text, first, n, text.gaps)
-            again = paths.forward(copy.words, text.lattice, n, MAX if best else SUM)
+            lattice.fill(copy, text.lattice, text.text, first, n, text.gaps)
+            again = lattice.forward(copy.words, text.lattice, n, MAX if best else SUM)
             assert again == pytest.approx(text.forward(sentence, best), abs=1e-11)
     assert frozen["occurrences"][0] == len(SENTENCES) - 1  # the first was taken out
     entries = nested.words.entries

@@ -12,7 +12,7 @@ from corpuscle.learning import Checkpoint
 from corpuscle.measure import segmentation_scores
 from corpuscle.model import read
 from corpuscle.segment import NestedSegmenter, letters_of, word_corpus
-from corpuscle.segment.chain import check_sample
+from corpuscle.segment.chain import check_sample, prepare
 from corpuscle.segment.letters import (
     FORBIDDEN,
     FORCED,
@@ -22,7 +22,6 @@ from corpuscle.segment.letters import (
     segmented_bytes,
     typical,
 )
-from corpuscle.segment.training_text import prepare
 from corpuscle.text import Corpus, read_strings
 from corpuscle.text.scripts import TYPES
 from tests.hostile import survives_hostile_edits

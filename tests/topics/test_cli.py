@@ -244,7 +244,7 @@ def test_shares_are_the_average_of_what_particles_expect_at_the_end(folder, mode
         return
     from corpuscle.topics.kernels.frozen import likelihoods
     from corpuscle.topics.kernels.particles import Reader
-    from corpuscle.topics.sampling import stream_of
+    from corpuscle.topics.ngram import stream_of
 
     known = corpus.recode(model.vocab_)
     symbols, places, available = stream_of(known, model.order_ - 1)

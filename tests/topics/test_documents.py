@@ -133,7 +133,7 @@ def test_documents_are_picked_in_any_order(tmp_path):
 
 
 def test_a_very_long_document_is_accepted_with_advice(tmp_path, monkeypatch):
-    monkeypatch.setattr("corpuscle.topics.documents.LONG", 4)
+    monkeypatch.setattr("corpuscle.topics.base.LONG", 4)
     paths, settings = write(tmp_path, "blank")
     with pytest.warns(CorpuscleWarning, match="a document has 5 words"):
         assert shown(read_documents(*paths, **settings)) == DOCUMENTS

@@ -20,12 +20,12 @@ from corpuscle.topics import (
     contexts,
     global_summary,
     mark,
+    ngram,
     read_documents,
-    sampling,
     summaries,
 )  # fmt: skip
 from corpuscle.topics.kernels.frozen import likelihoods
-from corpuscle.topics.sampling import stream_of
+from corpuscle.topics.ngram import stream_of
 from tests.hostile import survives_hostile_edits
 
 METHODS = ("hpylm", "hpytm", "hierarchical", "switching")
@@ -267,8 +267,8 @@ def test_an_interrupted_run_resumes_to_the_identical_bytes(tmp_path, method, ord
 @pytest.mark.parametrize("order", [3, "infinite"])
 @pytest.mark.parametrize("method", METHODS)
 def test_a_run_resumes_from_wherever_it_stopped(tmp_path, monkeypatch, method, order):
-    monkeypatch.setattr("corpuscle.topics.sampling._WORDS", 30)
-    monkeypatch.setattr("corpuscle.topics.sampling._TABLES", 30)
+    monkeypatch.setattr("corpuscle.topics.ngram._WORDS", 30)
+    monkeypatch.setattr("corpuscle.topics.ngram._TABLES", 30)
     corpus, settings = collection(documents=6, sentences=2), {"sweeps": 3, "samples": 2}
     learner(method, order, **settings).fit(corpus).save(tmp_path / "whole")
     chain = learner(method, order, **settings).chain(corpus)
@@ -339,9 +339,9 @@ def test_settings_that_make_no_sense_are_errors():
 
 
 def test_tables_take_turns_or_all_move_in_every_sweep(monkeypatch):
-    monkeypatch.setattr(sampling, "_TABLES", 20)
+    monkeypatch.setattr(ngram, "_TABLES", 20)
     moved = []
-    monkeypatch.setattr(sampling, "sweep_tables", lambda *a: moved.append((a[3], a[4])) or (a[4], 0))
+    monkeypatch.setattr(ngram, "sweep_tables", lambda *a: moved.append((a[3], a[4])) or (a[4], 0))
     for turns in (1, 2, 4):
         moved.clear()
         model = learner(sweeps=4, turns=turns)

@@ -5,7 +5,7 @@ from math import exp, lgamma
 import numpy as np
 import pytest
 
-from corpuscle.topics.kernels.prior import sample_prior
+from corpuscle.topics.kernels.lda import sample_prior
 
 
 def chain(counts, draws, seed=1):

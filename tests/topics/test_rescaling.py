@@ -11,7 +11,7 @@ from corpuscle.text import Corpus
 from corpuscle.text.vocab import END, START
 from corpuscle.topics import DocumentReader, base
 from corpuscle.topics.kernels.particles import Likelihoods, Reader
-from corpuscle.topics.rescaling import RescalingModel, WordModel
+from corpuscle.topics.rescaling import RescalingModel
 from tests.hostile import survives_hostile_edits
 
 SMALL = {"topics": 3, "sweeps": 20, "word_sweeps": 6, "samples": 2, "min_count": 1}
@@ -86,7 +86,7 @@ def test_exponent_zero_is_the_language_model_and_so_is_the_first_word_of_a_docum
 
 def test_nobody_predicts_the_ends_of_sentences():
     corpus = documents()
-    model = WordModel(order=3, sweeps=4, samples=1, min_count=1).fit(corpus)
+    model = trained(corpus, order=3, word_sweeps=4, samples=1).words_
     ngrams = model.ngrams_
     direct = gibbs.direct_counts(ngrams, START)
     assert direct.sum() == corpus.n_tokens and (direct[ngrams.words == END] == 0).all()

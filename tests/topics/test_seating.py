@@ -25,13 +25,28 @@ from corpuscle.engine.restaurants.pool import (
 )
 from corpuscle.random import Random
 from corpuscle.topics.kernels import seating as at
-from corpuscle.topics.kernels.block_weights import N_TABLES, N_WORDS, new_block, switch_probability, weigh
-from corpuscle.topics.kernels.blocks import place_block, sweep_tables, take_block
+from corpuscle.topics.kernels.blocks import (
+    N_TABLES,
+    N_WORDS,
+    new_block,
+    place_block,
+    sweep_tables,
+    switch_probability,
+    take_block,
+    weigh,
+)
 from corpuscle.topics.kernels.check import verify
 from corpuscle.topics.kernels.frozen import freeze, likelihoods, predictor, used_depths
-from corpuscle.topics.kernels.grams import number_grams
 from corpuscle.topics.kernels.seating import DOUBLY, SEPARATE, SWITCHING, Buffers, Seats
-from corpuscle.topics.kernels.state import log_joint, more_room, new_buffers, new_seats, sample_discounts, set_prior
+from corpuscle.topics.kernels.state import (
+    log_joint,
+    more_room,
+    new_buffers,
+    new_seats,
+    number_grams,
+    sample_discounts,
+    set_prior,
+)
 from corpuscle.topics.kernels.token_sampler import _remove, sweep_words
 from tests.topics.brute import Brute
 

@@ -22,6 +22,7 @@ import numpy as np
 
 from corpuscle import learning
 from corpuscle import model as container
+from corpuscle.compiled import frozen
 from corpuscle.engine.ngrams.trie import BackoffTables, Ngrams, chunk_bounds
 from corpuscle.engine.restaurants import contexts, gibbs, seating
 from corpuscle.engine.restaurants import pool as col
@@ -36,7 +37,7 @@ from corpuscle.model import Array, prefixed, stripped
 from corpuscle.random import Random
 from corpuscle.settings import learned
 from corpuscle.text.corpus import Corpus
-from corpuscle.text.vocab import START, Vocab
+from corpuscle.text.vocab import END, START, Vocab
 
 STOP_PRIOR = (4.0, 1.0)
 """How words of infinite order stop before anything is known: four in five at every node."""
@@ -238,7 +239,8 @@ def _arrays(extra: Any) -> dict[str, container.Array]:
 class HpyModel(HpySettings, LanguageModel):
     """A hierarchical Pitman-Yor language model.
 
-    ``workers`` are for reading text; sampling uses one.
+    ``workers`` are for reading text; sampling uses one. Where ``predicts_ends`` is set to False, before it learns and
+    again after it was loaded, sentences begin somewhere, but nobody predicts where they end.
 
     Learned: ``vocab_``, ``samples_`` (a list of dicts of arrays), ``ngrams_`` (fixed order), ``history_`` float64
     (sweeps + 1,): the log probability of text and seating after each sweep.
@@ -260,11 +262,18 @@ class HpyModel(HpySettings, LanguageModel):
         super().__post_init__()
         self.order_ = self.max_order if isinstance(self.order, str) else self.order
         self.ngrams_: Ngrams | None = None
+        self.predicts_ends = True
 
     @property
     def infinite(self) -> bool:
         """Whether every word chooses its own order."""
         return self.order == INFINITE
+
+    @property
+    def _predictable(self) -> np.ndarray:
+        predictable = super()._predictable
+        predictable[END] &= self.predicts_ends
+        return predictable
 
     def fit(self, corpus: Corpus, *, checkpoint: Checkpoint | None = None) -> HpyModel:
         """Learn from a text; ``checkpoint`` keeps unfinished work."""
@@ -274,7 +283,10 @@ class HpyModel(HpySettings, LanguageModel):
         if self.infinite:
             sampler: Sampler = VariableSampler(self._symbols(corpus), self.order_ - 1, base, self.seed)
         else:
-            self.ngrams_ = self._counting(corpus)()
+            ngrams = self._counting(corpus)()
+            if not self.predicts_ends:
+                ngrams = ngrams._replace(counts=frozen(np.where(ngrams.words == END, 0, ngrams.counts), np.int32))
+            self.ngrams_ = ngrams
             sampler = FixedSampler(self.ngrams_, base, self.seed)
         after = learning.spread(self.sweeps, self.samples)
         history, self.samples_ = (checkpoint or Checkpoint()).run(

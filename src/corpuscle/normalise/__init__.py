@@ -17,8 +17,8 @@ from corpuscle.lazy import contents
 if TYPE_CHECKING:
     from corpuscle.normalise.corpus_tools import Languages, Noise, Survey, error_categories, survey_of
     from corpuscle.normalise.decoding import Choice, explained
+    from corpuscle.normalise.lexicon import Replacements, read_slang, read_words
     from corpuscle.normalise.normaliser import Normaliser
-    from corpuscle.normalise.replacements import Replacements, read_slang, read_words
     from corpuscle.normalise.tokens import read_sounds
     from corpuscle.normalise.verbs import warm
 

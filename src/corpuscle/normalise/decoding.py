@@ -1,10 +1,10 @@
 """Which candidate a token becomes: scores of all candidates of some messages, the best of each, and why.
 
-- ``loglinear``: weighted features. All places of a message are decided together (``kernels.joint``), or one by one with
-  the neighbours as they most often stand; then each is compared with its own candidates, given the others;
-- ``sum``: the plain sum of similarities and of the context (language model and bank, each scaled to 0..1 over the
-  candidates); ``similarity``, ``context``: one of the two;
-- ``channel``: log P(t | s) P(s); ``dictionary``: the most frequent replacement.
+- ``loglinear``: weighted features. All places of a message are decided together (``kernels.context``), or one by one
+with the neighbours as they most often stand; then each is compared with its own candidates, given the others; -
+``sum``: the plain sum of similarities and of the context (language model and bank, each scaled to 0..1 over the
+candidates); ``similarity``, ``context``: one of the two; - ``channel``: log P(t | s) P(s); ``dictionary``: the most
+frequent replacement.
 
 Of equal candidates the one that fits the context better is taken, then the more frequent, then the first by alphabet.
 
@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from corpuscle.normalise.bank import Matches, matches
+from corpuscle.normalise.bank import Matches, fits, matches
 from corpuscle.normalise.candidates import (
     AFTER,
     AMONG,
@@ -29,12 +29,14 @@ from corpuscle.normalise.candidates import (
     SLANG,
     SUPPORT,
     Entry,
+    Places,
+    context_scores,
+    places_of,
     side_columns,
+    windows_of,
 )
-from corpuscle.normalise.contexts import Messages, Places, context_scores, places_of, windows_of
-from corpuscle.normalise.detector import fits
-from corpuscle.normalise.kernels.context import Candidates, best_candidates
-from corpuscle.normalise.kernels.joint import decode_messages
+from corpuscle.normalise.kernels.context import Candidates, best_candidates, decode_messages
+from corpuscle.normalise.lexicon import Messages
 from corpuscle.normalise.tokens import with_case
 
 if TYPE_CHECKING:

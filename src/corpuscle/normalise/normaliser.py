@@ -1,10 +1,10 @@
 """Normaliser: what was meant, word by word, by similarity, sound, frequency, context and what was seen before.
 
 Every token that may be a word has candidates (``candidates``): without annotated messages only tokens that are not in
-the lexicon, with them every token, itself among its candidates. In its place (``contexts``) each candidate gets scores
-of the language model and of the dependency bank with the words around it, and one is chosen (``decoding``): with the
-weights w of all features by default or of highest likelihood on annotated messages (``weight_training``), or by what
-these are compared with. Without annotated messages a detector may say which words are ill-formed at all (``detector``).
+the lexicon, with them every token, itself among its candidates. In its place (``candidates``) each candidate gets
+scores of the language model and of the dependency bank with the words around it, and one is chosen (``decoding``): with
+the weights w of all features by default or of highest likelihood on annotated messages (``training``), or by what these
+are compared with. Without annotated messages a detector may say which words are ill-formed at all (``bank``).
 
 Han and Baldwin, "Lexical normalisation of short text messages: makn sens a #twitter", 2011; Cook and Stevenson, "An
 unsupervised model for text message normalization", 2009.
@@ -26,25 +26,26 @@ from corpuscle.compiled import frozen
 from corpuscle.errors import SettingError, warn
 from corpuscle.lm import NgramModel
 from corpuscle.model import Array, vocab_arrays
-from corpuscle.normalise.bank import BANK, bank_of_pairs, bank_of_trees, empty_bank
-from corpuscle.normalise.candidates import DEFAULTS, FEATURES
-from corpuscle.normalise.channels import (
+from corpuscle.normalise.bank import BANK, DETECTOR, Detector, bank_of_pairs, bank_of_trees, empty_bank, learn_detector
+from corpuscle.normalise.candidates import DEFAULTS, EDGES, FEATURES, Type, neighbour_of, type_of
+from corpuscle.normalise.decoding import Choice, choose
+from corpuscle.normalise.kernels.context import SPAN, Entries
+from corpuscle.normalise.lexicon import (
     CHANNEL,
+    LEXICON,
+    Lexicon,
+    Messages,
+    Reach,
+    Replacements,
+    Run,
     channel_array,
     channel_from_array,
-    fitted_channel,
-    message_examples,
-    pair_examples,
+    replacement_arrays,
+    runs_of,
 )
-from corpuscle.normalise.contexts import EDGES, Messages, Type, neighbour_of, type_of
-from corpuscle.normalise.decoding import Choice, choose
-from corpuscle.normalise.detector import DETECTOR, Detector, learn_detector
-from corpuscle.normalise.kernels.bank import SPAN, Entries
-from corpuscle.normalise.lexicon import LEXICON, Lexicon, Reach
-from corpuscle.normalise.replacements import Replacements, Run, replacement_arrays, runs_of
 from corpuscle.normalise.settings import NormaliserSettings
 from corpuscle.normalise.tokens import Phonetics, change_of, is_examined, learned_table, reduced
-from corpuscle.normalise.weight_training import best_threshold, fitted_weights
+from corpuscle.normalise.training import best_threshold, fitted_channel, fitted_weights, message_examples, pair_examples
 from corpuscle.scale import chunks_of
 from corpuscle.settings import learned
 from corpuscle.text.columns import Normalised
@@ -222,7 +223,11 @@ class Normaliser(NormaliserSettings, container.Model):
         self.lexicon_ = _lexicon(known, text, self._phonetics(sounds, gold))
         if self.fit_channel:
             self._fit_channel(typed, gold, source)
-        _warn_of_coverage(known, typed or [_lower(sentence) for sentence in (gold.corpus if gold is not None else [])])
+        looked_at = typed if typed or gold is None else map(_lower, gold.corpus)
+        met = [word for message in looked_at for word in message if is_examined(word)]
+        share = sum(word in known for word in met) / max(1, len(met))
+        if met and share < 0.5:
+            warn(f"only {percent(share, 0)} of the words are in the word list: is it one of this language?")
         self.lm_ = self.language_model(text)
         self.seen_ = self.after_ = self.before_ = Replacements({})
         self.weights_ = np.stack([DEFAULTS, DEFAULTS])
@@ -240,19 +245,13 @@ class Normaliser(NormaliserSettings, container.Model):
             "sentences": len(text), "replacements": len(self.seen_), "slang": len(self.slang_),
             "ngrams": sum(self.lm_.sizes_), "bank": len(self.bank_.keys),
         }  # fmt: skip
-        learned_from = Corpus.from_sentences([*messages, *(gold.corpus if gold is not None else [])])
-        self.items_ = item_hashes(learned_from)
+        self.items_ = item_hashes(Corpus.from_sentences([*messages, *(() if gold is None else gold.corpus)]))
         if dev is not None:
-            self._tune(dev)
+            self.tuning_items_ = item_hashes(dev.corpus)
+            if self.origins["min_confidence"] != "given":
+                self.chosen_["min_confidence"] = 0.0  # all changes are weighed
+                self.chosen_["min_confidence"] = best_threshold(self, dev)
         return self
-
-    def _tune(self, dev: Normalised) -> None:
-        """Choose the least confidence with which F1 of changes is highest."""
-        self.tuning_items_ = item_hashes(dev.corpus)
-        if self.origins["min_confidence"] == "given":
-            return
-        self.chosen_["min_confidence"] = 0.0
-        self.chosen_["min_confidence"] = best_threshold(self, dev)
 
     @property
     def least_confidence(self) -> float:
@@ -323,14 +322,12 @@ class Normaliser(NormaliserSettings, container.Model):
         """Learn replacements and weights."""
         typed, meant = list(map(list, gold.corpus)), [gold.standard(i) for i in range(len(gold))]
         self.seen_ = Replacements.seen(typed, meant, self.never_)
-        if sum(self.seen_.counts.values()) < _FEWEST:
-            found = sum(self.seen_.counts.values())
+        if (found := sum(self.seen_.counts.values())) < _FEWEST:
             raise gold.error(f"{found} annotated words; at least {_FEWEST} are needed")
         if self.combine == "dictionary":
             return
         self.after_, self.before_ = Replacements.beside(self.seen_, typed, meant, EDGES)
-        weights = fitted_weights(self, typed, meant, clean, standard, without)
-        if weights is not None:
+        if (weights := fitted_weights(self, typed, meant, clean, standard, without)) is not None:
             self.weights_ = weights
 
     def _prepare(self) -> None:
@@ -405,14 +402,6 @@ def _lexicon(words: Collection[str], text: Messages, phonetics: Phonetics | None
 
 def _lower(message: Sequence[str]) -> list[str]:
     return [token.lower() for token in message]
-
-
-def _warn_of_coverage(known: Collection[str], messages: Messages) -> None:
-    """Warn if most words are not in the lexicon."""
-    words = [token for message in messages for token in message if is_examined(token)]
-    share = sum(word in known for word in words) / max(1, len(words))
-    if words and share < 0.5:
-        warn(f"only {percent(share, 0)} of the words are in the word list: is it one of this language?")
 
 
 def _check(loaded: container.Container) -> None:

@@ -41,12 +41,9 @@ def is_examined(token: str) -> bool:
     """
     if len(token) > LONGEST or (len(token) > 1 and token.isdigit()):
         return False
-    return _WORD.fullmatch(character_classes(token)) is not None and not _is_mixed(token)
-
-
-def _is_mixed(token: str) -> bool:
-    """Whether the letters of a word are of several scripts."""
-    return not token.isascii() and type_of("".join(char for char in token if char.isalpha())) == "mixed"
+    if _WORD.fullmatch(character_classes(token)) is None:
+        return False
+    return token.isascii() or type_of("".join(char for char in token if char.isalpha())) != "mixed"
 
 
 def letters_of_word(word: str) -> np.ndarray:

@@ -35,7 +35,7 @@ from corpuscle.verbs import (
 
 if TYPE_CHECKING:
     from corpuscle.normalise import Normaliser
-    from corpuscle.normalise.replacements import Replacements
+    from corpuscle.normalise.lexicon import Replacements
     from corpuscle.text import Treebank
     from corpuscle.text.columns import Normalised
     from corpuscle.text.origin import Listed

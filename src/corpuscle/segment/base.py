@@ -6,16 +6,27 @@ without word boundaries by sampling the words of one sentence after the other, e
 Chains of samples learn a lexicon and a language model over any words whatever, from text without word boundaries, from
 segmented text or from both; each learner says which chain it runs. The words of any text are then found by the Viterbi
 algorithm, boundary probabilities by drawing segmentations, probabilities of sentences by summing over all of them; what
-comes next, and random sentences, see ``prediction``.
+comes next, and random sentences, see below.
 
-Mochihashi, Yamada and Ueda, "Bayesian unsupervised word segmentation with nested Pitman-Yor language modeling", 2009.
-"""
+**As a language model**: which word comes next, and sentences drawn from it. The words that a model knows are a finite
+list, and every context gives each of them a probability; what is left belongs to all other words together, which the
+base measure spells letter by letter. So nothing is unknown, and nothing has to be normalised:
+
+    P(a new word | context) = 1 - sum of P(w | context) over the words w that the model knows, and the end
+
+A new word is drawn by rejection: the letters spell a word, which is kept with a probability in proportion to the factor
+of its type and length (see ``kernels.lengths``), and only if it is new. Letters that the training text does not have
+are never drawn.
+
+Mochihashi, Yamada and Ueda, "Bayesian unsupervised word segmentation with nested Pitman-Yor language modeling", 2009,
+and for the latter its section 3: "a word n-gram language model directly from characters"."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
+from itertools import pairwise
 from os import PathLike
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -23,6 +34,8 @@ import numpy as np
 
 from corpuscle import learning, scale
 from corpuscle import model as container
+from corpuscle.engine.dp import MAX, SUM
+from corpuscle.engine.restaurants.contexts import distribution, predictor
 from corpuscle.errors import InputError, SettingError, UnfitData
 from corpuscle.learning import Checkpoint
 from corpuscle.measure.likelihood import letter_perplexity
@@ -32,18 +45,20 @@ from corpuscle.random import Random
 from corpuscle.segment.chain import (
     STOP_PRIOR,
     Chain,
+    Given,
     Material,
     chain_arrays,
     check_model,
     letter_base,
+    letter_masks,
     model_arrays,
+    prepare,
     sample_arrays,
 )
-from corpuscle.segment.kernels import apply as applied
-from corpuscle.segment.kernels.apply import SentenceChunk, chunks
-from corpuscle.segment.kernels.lengths import root_tables, word_types
-from corpuscle.segment.kernels.model import Nested
-from corpuscle.segment.kernels.state import base_logs, thaw
+from corpuscle.segment.kernels.apply import SentenceChunk, applied, chunks, drawn_boundaries, final_states
+from corpuscle.segment.kernels.lengths import new_word, root_tables, speller, word_types
+from corpuscle.segment.kernels.model import BOUNDARY, BOUNDARY_BASE, Nested
+from corpuscle.segment.kernels.state import base_logs, thaw, tree_of
 from corpuscle.segment.letters import (
     FORBIDDEN,
     PHRASE_MARK,
@@ -56,9 +71,7 @@ from corpuscle.segment.letters import (
     segmented_bytes,
     word_corpus,
 )
-from corpuscle.segment.prediction import Prediction
 from corpuscle.segment.settings import NestedSettings, SegmentSettings
-from corpuscle.segment.training_text import Given, letter_masks, prepare
 from corpuscle.settings import Seeded, learned
 from corpuscle.text.corpus import Corpus, Preprocessing
 from corpuscle.text.overlap import item_hashes, overlap
@@ -110,25 +123,14 @@ PARTIAL = learning.partial(
 """An unfinished run."""
 
 
-def _best(chunk: SentenceChunk, model: Segmenter, longest: int) -> tuple[np.ndarray, np.ndarray]:
-    return applied.best_cuts(chunk, model._models[0], longest)
-
-
-def _totals(chunk: SentenceChunk, model: Segmenter, longest: int) -> np.ndarray:
-    return applied.log_totals(chunk, model._models[0], longest)
-
-
-def _best_logs(chunk: SentenceChunk, model: Segmenter, longest: int) -> np.ndarray:
-    return _best(chunk, model, longest)[1]
+def _applied(chunk: SentenceChunk, model: Segmenter, longest: int, semiring: int) -> tuple[np.ndarray, np.ndarray]:
+    return applied(chunk, model._models[0], longest, semiring)
 
 
 def _drawn(chunk: SentenceChunk, model: Segmenter, longest: int, draws: int, seed: int) -> np.ndarray:
     """How often a word begins at each letter, over all samples."""
-    several = [
-        applied.drawn_boundaries(chunk, nested, longest, draws, seed, number)
-        for number, nested in enumerate(model._models)
-    ]
-    return np.sum(several, axis=0)
+    models = enumerate(model._models)
+    return np.sum([drawn_boundaries(chunk, nested, longest, draws, seed, number) for number, nested in models], axis=0)
 
 
 class Segmenter(SegmentSettings, TextSettings, Seeded, Model):
@@ -196,15 +198,13 @@ class Segmenter(SegmentSettings, TextSettings, Seeded, Model):
         self._run(given, checkpoint or Checkpoint())
         return self
 
-    def _chains(self, material: Material) -> list[Chain]:
-        seeds = [self.seed, *(int(Random(self.seed, "segment.chain", 0, c).key >> 1) for c in range(1, self.chains))]
-        return [self._chain(material, seed) for seed in seeds]
-
     def _run(self, given: Given, checkpoint: Checkpoint) -> None:
         """All sweeps of all chains, from where the checkpoint stands."""
         self.stays_here("a Gibbs chain is sequential by nature; chains run side by side")
+        seeds = [self.seed, *(int(Random(self.seed, "segment.chain", 0, c).key >> 1) for c in range(1, self.chains))]
         with scale.workers(min(self.threads, self.chains)) as pool:
-            chains, columns = learning.Chains(self._chains(given.material), pool), len(self.history_columns())
+            chains = learning.Chains([self._chain(given.material, seed) for seed in seeds], pool)
+            columns = len(self.history_columns())
             history, kept = checkpoint.run(
                 chains,
                 self.sweeps + 1,
@@ -264,10 +264,9 @@ class Segmenter(SegmentSettings, TextSettings, Seeded, Model):
         """A stream of texts as their letters, and where words begin, uint8 (letters,)."""
         if spaces not in (None, "forced", "remove"):
             raise SettingError(f"spaces is forced or remove, not {spaces!r}")
-
         texts = self._stream(corpora, spaces, self.max_word_)
         groups = ((letters, chunks(text, starts, gaps)) for letters, text, starts, gaps in texts)
-        best = partial(_best, longest=self.max_word_)
+        best = partial(_applied, longest=self.max_word_, semiring=MAX)
         for letters, found in self.spread_groups(best, groups):
             yield letters, np.concatenate([cuts for cuts, _ in found])
 
@@ -314,11 +313,11 @@ class Segmenter(SegmentSettings, TextSettings, Seeded, Model):
         longest, nothing = self._longest(best, spaces), float(np.log(self._prediction.after_words([])[0]))
         texts = self._stream(corpora, spaces, longest)
         groups = (((letters, text, starts), chunks(text, starts, gaps)) for letters, text, starts, gaps in texts)
-        work = partial(_best_logs if best else _totals, longest=longest)
+        work = partial(_applied, longest=longest, semiring=MAX if best else SUM)
         for (letters, text, starts), found in self.spread_groups(work, groups):
             lengths, filled = np.diff(letters.starts), np.diff(starts) > 0
             line = np.searchsorted(letters.starts, starts[:-1], "right") - 1  # of each piece of a line
-            logs = np.bincount(line[filled], np.concatenate(found)[filled], len(letters))
+            logs = np.bincount(line[filled], np.concatenate([logs for _, logs in found])[filled], len(letters))
             unknown = np.diff(np.append(0, np.cumsum(text == UNKNOWN))[letters.starts])
             yield LineScores(np.where(lengths > 0, logs, nothing), lengths, unknown)
 
@@ -363,11 +362,11 @@ class Segmenter(SegmentSettings, TextSettings, Seeded, Model):
         if len(text) == 0:
             raise corpus.error("the text is empty")
         sentences = chunks(text, starts, gaps)
-        found = list(self.spread(partial(_best, longest=longest), sentences))
-        cuts, logs = (np.concatenate(part) for part in zip(*found, strict=True))
+        found = list(self.spread(partial(_applied, longest=longest, semiring=MAX), sentences))
+        words = sum(int(cuts.sum()) for cuts, _ in found)
         if not best:
-            logs = np.concatenate(list(self.spread(partial(_totals, longest=longest), sentences)))
-        words = int(cuts.sum())
+            found = list(self.spread(partial(_applied, longest=longest, semiring=SUM), sentences))
+        logs = np.concatenate([logs for _, logs in found])
         figures = {
             "unknown": int((text == UNKNOWN).sum()),
             "sentences": len(letters),
@@ -420,3 +419,72 @@ class NestedSegmenter(NestedSettings, Segmenter):
     def history_columns(self) -> list[str]:
         """The names of the columns of ``history_``."""
         return Chain.columns(self.order, self.max_context)
+
+
+_ATTEMPTS = 64
+"""Blocks of spellings that are tried for one new word."""
+
+_ALWAYS_ON = (0.0, 1.0)
+"""Words look at all of their context: the prior of a tree in which nobody stops early."""
+
+
+class Prediction:
+    """One sample of a model, ready to predict words: ``lexicon`` holds the spelling of each by its number, as a tuple
+    of letters (the end of a sentence, number 0, has none)."""
+
+    def __init__(self, sample: Mapping[str, np.ndarray], nested: Nested):
+        self.nested = nested
+        spelled, starts = sample["lexicon"].tolist(), sample["lexicon_starts"].tolist()
+        self.lexicon = [(), *(tuple(spelled[begin:end]) for begin, end in pairwise(starts))]
+        self._known = set(self.lexicon)
+        parameters = sample["words/discounts"], sample["words/strengths"]
+        self._words = predictor(tree_of(sample, "words"), *parameters, _ALWAYS_ON)
+        self._back = len(parameters[0]) - 1
+        logs = base_logs(nested, np.arange(1, len(self.lexicon)))
+        self._base = np.concatenate([nested.bases[BOUNDARY_BASE : BOUNDARY_BASE + 1], np.exp(logs)])
+        self._speller = speller(nested)
+
+    def after_words(self, words: Sequence[int]) -> np.ndarray:
+        """P(word | the words before it, by number; -1: a new one), float64 (words of the lexicon + 2,): the end, the
+        known words, and last any new word."""
+        context = [int(BOUNDARY)] * self._back + list(words)
+        known = distribution(self._words, np.array(context[len(context) - self._back :], np.int64), self._base)
+        return np.append(known, max(0.0, 1.0 - known.sum()))
+
+    def after_letters(self, text: np.ndarray, gaps: np.ndarray, longest: int) -> np.ndarray:
+        """P(word | the letters before it are whole words), as ``after_words``, over all segmentations of the letters.
+
+        ``text``: int32 (n,); ``gaps``: uint8 (n,), what is known of them; ``longest``: letters of a word.
+        """
+        if len(text) == 0:
+            return self.after_words([])
+        contexts, weights = final_states(self.nested, text, gaps, longest)
+        found = zip(contexts.tolist(), (weights / weights.sum()).tolist(), strict=True)
+        return np.sum([weight * self.after_words(context) for context, weight in found], axis=0)
+
+    def spell(self, stream: np.ndarray) -> tuple[int, ...]:
+        """The letters of a new word, drawn from the base measure."""
+        for _ in range(_ATTEMPTS):
+            letters = new_word(self.nested, self._speller, stream)
+            if letters and letters not in self._known:
+                return letters
+        raise SettingError("the model hardly spells any new words; it cannot be sampled from")
+
+    def sentences(self, n: int, seed: int, temperature: float, max_length: int) -> Iterator[list[tuple[int, ...]]]:
+        """Random sentences of at most so many words, each as its letters; a new word is one event for the
+        temperature."""
+        if not 0 < temperature < np.inf:
+            raise SettingError(f"temperature is above 0 and finite, not {temperature}")
+        for i in range(n):
+            stream, numbers = Random(seed, "segment.sample", 0, i), list[int]()
+            spelling, words = Random(seed, "segment.spelling", 0, i).array(), list[tuple[int, ...]]()
+            while len(words) < max_length:
+                probability = self.after_words(numbers)
+                cumulative = np.cumsum((probability / probability.max()) ** (1.0 / temperature))
+                word = int(np.searchsorted(cumulative, stream.uniform() * cumulative[-1], side="right"))
+                if word == BOUNDARY:
+                    break
+                new = word == len(self.lexicon)
+                numbers.append(-1 if new else word)
+                words.append(self.spell(spelling) if new else self.lexicon[word])
+            yield words

@@ -80,20 +80,16 @@ class BoundaryChain(Chain):
     def _cuts(self) -> np.ndarray:
         return (self._text.begins[:-1] != boundaries.INSIDE).astype(np.uint8)
 
-    def _heat(self, sweep: int) -> float:
-        if not self.settings["anneal"]:
-            return 1.0
-        return min(_LEVELS, 1 + int(_LEVELS * (sweep - 1) / (_COOLED * self.settings["sweeps"]))) / _LEVELS
-
     def step(self, sweep: int, number: int) -> None:
         stream = Random(self.seed, "segment.boundaries", sweep, number).array()
-        at, last = number * _STEP, min((number + 1) * _STEP, len(self.material.text))
+        at, last, level = number * _STEP, min((number + 1) * _STEP, len(self.material.text)), _LEVELS
+        if self.settings["anneal"]:
+            level = min(_LEVELS, 1 + int(_LEVELS * (sweep - 1) / (_COOLED * self.settings["sweeps"])))
         while at < last:
             if sweep == 0:
                 at = boundaries.come(self.nested, self._text, at, last, stream)
             else:
-                heat = self._heat(sweep)
-                at = boundaries.sweep(self.nested, self._text, at, last, heat, self._choice, stream)
+                at = boundaries.sweep(self.nested, self._text, at, last, level / _LEVELS, self._choice, stream)
             if at < last:
                 self.nested = grown_nested(self.nested, boundaries.ROOM)
         self.cuts = self._cuts()

@@ -4,14 +4,15 @@ Random numbers are keyed by sweep and step, so a chain that was stopped after an
 Sweep 0 brings the sentences into the model. Where words are given, those sentences come first. Where that is enough to
 begin with, or with ``growing``, each other sentence is cut with what those before it taught; else it comes with words
 of branching entropy. Words are taken to be long at first: what is too long falls apart, but short words never join.
-"""
+
+``prepare`` makes what chains work on, ``Material``, of the texts that a segmenter is given."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -19,23 +20,40 @@ from corpuscle import model as container
 from corpuscle.engine.restaurants import pool as col
 from corpuscle.engine.restaurants.contexts import check_contexts, depths
 from corpuscle.engine.restaurants.seating import sample_parameters
+from corpuscle.errors import SettingError, warn
 from corpuscle.learning import Learner
 from corpuscle.lm.pitman_yor import pool_arrays, tree_arrays
 from corpuscle.model import Array
 from corpuscle.random import Random, shuffle
 from corpuscle.segment.kernels import gibbs, state
-from corpuscle.segment.kernels.branching import autonomous_words
-from corpuscle.segment.kernels.gibbs import sweep_exactly
+from corpuscle.segment.kernels.boundaries import autonomous_words
 from corpuscle.segment.kernels.lattice import new_lattice
 from corpuscle.segment.kernels.lengths import length_factors, length_law, root_tables, sample_means
 from corpuscle.segment.kernels.model import BOUNDARY_BASE, LENGTH, Nested, grown_nested, new_nested
 from corpuscle.segment.kernels.state import tree_of
-from corpuscle.segment.kernels.transactions import new_notes
-from corpuscle.segment.letters import FORBIDDEN, FORCED, first_letters
-from corpuscle.text.scripts import TYPES, WORD_TYPES
+from corpuscle.segment.letters import (
+    FORBIDDEN,
+    FORCED,
+    Letters,
+    around_punctuation,
+    check_stretches,
+    first_letters,
+    inner_marks,
+    joined,
+    known_gaps,
+    letters_of,
+    line_of,
+    pieces,
+    typical,
+)
+from corpuscle.text.corpus import Corpus
+from corpuscle.text.origin import error_about
+from corpuscle.text.scripts import TYPES, WORD_TYPES, character_masks
+from corpuscle.text.vocab import Vocab
 
 if TYPE_CHECKING:
     from corpuscle.segment.base import Segmenter
+
 
 STOP_PRIOR = (4.0, 1.0)
 """How letters stop before anything is known: four in five at every context."""
@@ -129,7 +147,7 @@ class Chain(Learner):
             self.nested.words.strengths[:] = _STRENGTHS[: settings["order"]]
         self.sums = np.zeros(1)
         self._buffers = np.zeros(room + 1, np.int32), np.zeros(room + 1, np.int32)
-        self._undo = np.zeros(room, np.uint8), new_notes(room)
+        self._undo = np.zeros(room, np.uint8), gibbs.new_notes(room) if settings["mh"] else np.zeros(0, np.int32)
         self.n_steps = max(1, -(-len(material.text) // _STEP))
         self._order: tuple[int, np.ndarray, np.ndarray] | None = None
         self._set_lengths(0, 0)
@@ -191,14 +209,17 @@ class Chain(Learner):
     def _sweep(self, order: np.ndarray, at: int, last: int, fixed: np.ndarray, stream: np.ndarray) -> None:
         """Sample the sentences ``order[at:last]``, and make room whenever there is none."""
         sentences = gibbs.Sentences(
-            self.material.starts, self.material.gaps, fixed, self.seated, self.cuts, *self._buffers, self.sums
+            self.material.starts,
+            self.material.gaps,
+            fixed,
+            self.seated,
+            self.cuts,
+            *self._buffers,
+            self.sums,
+            *self._undo,
         )
         while at < last:
-            arguments = self.nested, self.lattice, sentences, order, at, last
-            if self.settings["mh"]:
-                at = sweep_exactly(*arguments, *self._undo, stream)
-            else:
-                at = gibbs.sweep(*arguments, stream)
+            at = gibbs.sweep(self.nested, self.lattice, sentences, order, at, last, stream)
             if at < last:
                 self.nested = grown_nested(self.nested, 2 * self.room)
 
@@ -327,3 +348,74 @@ def check_model(model: Segmenter) -> None:
         raise ValueError("its punctuation marks are no strings")
     for sample in model.samples_:
         check_sample(sample, model.order, model.max_context, model.max_word_)
+
+
+_LONGEST = 200
+"""No given word is longer."""
+
+
+class Given(NamedTuple):
+    """All letters, those of the text before those of the gold lines, and what follows from them."""
+
+    letters: Letters
+    material: Material
+    max_word: int
+    types: bool
+    inner_marks: list[str]
+
+
+def letter_masks(vocab: Vocab, types: bool) -> np.ndarray:
+    """The scripts of letters, uint16 (letters,), all alike where words have no types."""
+    masks = character_masks(vocab)
+    return masks if types else np.full_like(masks, character_masks(Vocab.from_words([]))[0])
+
+
+def prepare(text: Corpus | None, gold: Corpus | None, settings: Segmenter) -> Given:
+    """The material for chains, checked; settings that are None are chosen by the text."""
+    if gold is not None and settings.units == "words":
+        raise SettingError("gold lines mean nothing where words are units: white space separates the units")
+    parts = [letters_of(corpus, settings.units, settings.joiner) for corpus in (text, gold) if corpus is not None]
+    letters = joined(parts) if parts else None
+    if letters is None or len(letters.tokens) == 0:
+        raise error_about(gold if text is None else text, "the training text is empty")
+    auto_types, auto_length = typical(letters.vocab, letters.tokens)
+    types = auto_types if settings.types is None else settings.types
+    max_word = settings.max_word or auto_length
+    is_gold = np.zeros(len(letters), bool)
+    if gold is not None:
+        is_gold[len(letters) - len(gold) :] = True
+    if settings.spaces == "gold":
+        is_gold[:] = True
+    in_gold = np.repeat(is_gold, np.diff(letters.starts))
+    begins = (letters.gaps == FORCED) | (settings.units == "words")  # the words of segmented text
+    begins[first_letters(letters.starts)] = True
+    allowed = np.where(in_gold, begins, letters.gaps != FORBIDDEN)
+    starts = pieces(letters, allowed)
+    line = np.minimum(np.searchsorted(letters.starts, starts[:-1], "right"), len(letters)) - 1
+    gaps = known_gaps(letters, settings.spaces)
+    inner = inner_marks(letters, begins, in_gold) if types else []
+    if types:
+        gaps = around_punctuation(letters, gaps, inner)
+    gaps = np.where(in_gold, 0, gaps).astype(np.uint8)
+    cuts = np.zeros(len(letters.tokens), np.uint8)
+    cuts[in_gold & begins] = 1
+    longest = max_word
+    if in_gold.any():
+        places = np.append(np.flatnonzero(cuts), len(cuts))
+        inside = in_gold[places[:-1]]
+        lengths = np.diff(places)[inside] if len(places) > 1 else np.zeros(0, np.int64)
+        ends = letters.starts[np.searchsorted(letters.starts, places[:-1][inside], "right")]  # of their lines
+        lengths = np.minimum(lengths, ends - places[:-1][inside])
+        longest = max(longest, int(lengths.max(initial=1)))
+        if longest > _LONGEST:
+            at = line_of(letters, int(places[:-1][inside][lengths.argmax()]))
+            raise letters.error(f"a given word has {longest} letters; at most {_LONGEST} are possible", at)
+        if longest > max_word:
+            over = int((lengths > max_word).sum())
+            warn(f"{over} given words are longer than {max_word} letters; such words are kept, but never proposed")
+    check_stretches(letters, gaps, max_word)
+    material = Material(
+        np.ascontiguousarray(letters.tokens, np.int32), starts, gaps, is_gold[line].astype(np.uint8), cuts,
+        letter_masks(letters.vocab, types), longest,
+    )  # fmt: skip
+    return Given(letters, material, max_word, types, inner)

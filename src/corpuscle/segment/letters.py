@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from corpuscle.errors import UnfitData, warn
-from corpuscle.text.corpus import SPACE, Corpus, spell_out
+from corpuscle.text.corpus import SPACE, Corpus, spell_out, starts_of
 from corpuscle.text.origin import error_about
 from corpuscle.text.scan import Scanner
 from corpuscle.text.scripts import TYPES, WORD_TYPES, character_masks
@@ -131,12 +131,9 @@ def joined(several: list[Letters]) -> Letters:
     vocab = Vocab.from_words(words)
     tokens = np.concatenate([letters.recode(vocab) for letters in several])
     vocab.counts = np.bincount(tokens, minlength=len(vocab)).astype(np.int64)
-    starts, offset = [np.zeros(1, np.int64)], 0
-    for letters in several:
-        starts.append(letters.starts[1:] + offset)
-        offset += len(letters.tokens)
+    starts = starts_of(np.concatenate([np.diff(letters.starts) for letters in several]))
     gaps = np.concatenate([letters.gaps for letters in several])
-    return Letters(tokens, np.concatenate(starts), vocab, gaps, tuple(text for each in several for text in each.texts))
+    return Letters(tokens, starts, vocab, gaps, tuple(text for each in several for text in each.texts))
 
 
 def pieces(letters: Letters, allowed: np.ndarray | None = None) -> np.ndarray:

@@ -101,10 +101,7 @@ def train(
     text: Corpus | None = text(many=True, default=None, empty="the training text is empty"),
     *,
     gold: Corpus | None = text(
-        "Segmented lines to learn from, too (or only).",
-        metavar="FILE",
-        option=True,
-        empty="the training text is empty",
+        "Segmented lines to learn from, too (or only).", metavar="FILE", option=True, empty="the training text is empty"
     ),
     keep: Keep,
 ) -> Learned:
@@ -324,12 +321,11 @@ def history(model: Segmenter = a_model("segment", *_LEARNED)) -> Table:
 _DRAWS: Any = setting("Segmentations drawn, for how probable boundaries are.", default=50, low=1, high=1000)
 
 
-def _typed() -> Any:
-    return _written("Text, a sentence a line.", options={"raw": RAW})
+_TYPED: Any = _written("Text, a sentence a line.", options={"raw": RAW})
 
 
 @view("segment", name="apply", text="abcab", draws=10)
-def cut_typed(model: Segmenter, text: Corpus = _typed(), *, draws: int = _DRAWS, seed: int = SEED) -> dict[str, Any]:
+def cut_typed(model: Segmenter, text: Corpus = _TYPED, *, draws: int = _DRAWS, seed: int = SEED) -> dict[str, Any]:
     """The words of text without spaces, and how probable a boundary is between any two letters."""
     return {"lines": _cut(model, text, draws, seed)}
 
@@ -353,7 +349,7 @@ def _cut(model: Segmenter, text: Corpus, draws: int, seed: int) -> list[dict[str
 
 
 @view("segment", name="score", kinds=_LEARNED, text="abcab")
-def score_typed(model: Segmenter, text: Corpus = _typed()) -> dict[str, Any]:
+def score_typed(model: Segmenter, text: Corpus = _TYPED) -> dict[str, Any]:
     """How likely each line is, however it is cut into words, and its perplexity a letter."""
     import numpy as np
 
@@ -394,7 +390,7 @@ def frequent_words(model: Segmenter, *, k: int = K) -> dict[str, Any]:
 
 @view("segment", kinds=_LEARNED, text="abcab")
 def doubts(
-    model: Segmenter, text: Corpus = _typed(), *, n: int = ITEMS, draws: int = _DRAWS, seed: int = SEED
+    model: Segmenter, text: Corpus = _TYPED, *, n: int = ITEMS, draws: int = _DRAWS, seed: int = SEED
 ) -> dict[str, Any]:
     """Lines whose boundaries are least sure, with the words."""
     from corpuscle.measure import least_sure, unsure_item

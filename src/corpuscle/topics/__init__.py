@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING
 from corpuscle.lazy import contents
 
 if TYPE_CHECKING:
-    from corpuscle.topics.base import TopicModel
-    from corpuscle.topics.documents import document_bounds, pick_documents, read_documents, split_documents
+    from corpuscle.topics.base import TopicModel, document_bounds, pick_documents, read_documents, split_documents
     from corpuscle.topics.inspection import contexts, document_topics, global_summary, mark, summaries
     from corpuscle.topics.ngram import DocumentReader, NgramTopicModel
     from corpuscle.topics.rescaling import RescalingModel

@@ -13,8 +13,7 @@ from corpuscle.errors import SettingError
 from corpuscle.measure import Result
 from corpuscle.text.corpus import Corpus
 from corpuscle.text.vocab import UNKNOWN
-from corpuscle.topics.base import Look, TopicModel, all_words, of_documents
-from corpuscle.topics.documents import document_bounds
+from corpuscle.topics.base import Look, TopicModel, all_words, document_bounds, of_documents
 from corpuscle.topics.kernels.frozen import likelihoods, used_depths
 from corpuscle.topics.kernels.particles import Reader, marks
 from corpuscle.topics.kernels.seating import SWITCHING

@@ -5,7 +5,7 @@
 P is a Pitman-Yor language model of the sentences, p(w | d) the mixture of topics that a model of latent Dirichlet
 allocation sees in the document so far, p(w) the same for a document of which nothing is known. So the first words of a
 document have just the probability that the language model gives them, and so has every word where the exponent is 0.
-The normaliser is exact: see ``kernels.rescaled``. Gildea and Hofmann (1999).
+The normaliser is exact: see ``kernels.lda``. Gildea and Hofmann (1999).
 """
 
 from __future__ import annotations
@@ -19,41 +19,19 @@ import numpy as np
 from corpuscle import learning
 from corpuscle import model as container
 from corpuscle.compiled import frozen
-from corpuscle.engine.ngrams.counting import count_ngrams
 from corpuscle.engine.restaurants import gibbs
 from corpuscle.learning import Checkpoint
 from corpuscle.lm import HpyModel
-from corpuscle.lm.pitman_yor import FixedSampler, Sampler, sample_arrays, state_arrays
+from corpuscle.lm.pitman_yor import sample_arrays, state_arrays
 from corpuscle.model import Array
 from corpuscle.settings import learned
 from corpuscle.text.corpus import Corpus
 from corpuscle.text.settings import TextSettings, TokenSettings
 from corpuscle.text.vocab import END, FIRST, START, UNKNOWN
-from corpuscle.topics.base import DocumentChunk, Look, TopicModel, of_documents
-from corpuscle.topics.documents import document_bounds
-from corpuscle.topics.kernels.lda import Lda, Topics, mixed, topics_of
+from corpuscle.topics.base import DocumentChunk, Look, TopicModel, document_bounds, of_documents
+from corpuscle.topics.kernels.lda import Lda, Shares, Topics, mixed, rescaled, shares_of, topics_of
 from corpuscle.topics.kernels.particles import Likelihoods, Reader
-from corpuscle.topics.kernels.rescaled import Shares, rescaled, shares_of
 from corpuscle.topics.settings import RescalingSettings
-
-
-class WordModel(HpyModel):
-    """A Pitman-Yor model of the words of sentences: they begin somewhere, but nobody predicts where they end.
-
-    It is a language model in its own right, learned, kept and loaded as one (kind ``lm.hpy``); it differs in what can
-    be predicted, and in the counts that follow from that.
-    """
-
-    @property
-    def _predictable(self) -> np.ndarray:
-        predictable = super()._predictable
-        predictable[END] = False
-        return predictable
-
-    def _sampler(self, corpus: Corpus) -> Sampler:
-        ngrams = count_ngrams(self._symbols(corpus), len(self.vocab_), self.order_, END, self.threads)
-        self.ngrams_ = ngrams._replace(counts=frozen(np.where(ngrams.words == END, 0, ngrams.counts), np.int32))
-        return FixedSampler(self.ngrams_, 1.0 / int(self._predictable.sum()), self.seed)
 
 
 class RescalingModel(RescalingSettings, TopicModel):
@@ -89,13 +67,13 @@ class RescalingModel(RescalingSettings, TopicModel):
     _FOLLOWS: ClassVar[tuple[str, ...]] = ("_shares", "_topics", "_common", "_by_type")
 
     SAVED: ClassVar = {
-        "words_": container.Inner("words", "corpuscle.topics.rescaling:WordModel"),
+        "words_": container.Inner("words", "corpuscle.lm:HpyModel"),
         "types_": container.Arrays("types", copied=True),
         "alpha_": container.Arrays("alpha", copied=True),
         "history_": container.Arrays("history", copied=True),
     }
 
-    words_: WordModel = learned()
+    words_: HpyModel = learned()
     types_: np.ndarray = learned()
     alpha_: np.ndarray = learned()
 
@@ -113,13 +91,15 @@ class RescalingModel(RescalingSettings, TopicModel):
         self.words_.fit(corpus, checkpoint=checkpoint)
         self.types_, self.alpha_, self.history_ = lda.types.copy(), lda.alpha.copy(), history[:, 0]
 
-    def _word_model(self) -> WordModel:
-        """The language model before it has learned."""
+    def _word_model(self) -> HpyModel:
+        """The language model before it has learned: sentences begin somewhere, but nobody predicts where they end."""
         reading = {name: getattr(self, name) for name in (*TextSettings.SETTINGS, *TokenSettings.SETTINGS)}
-        return WordModel(
+        model = HpyModel(
             order=self.order, sweeps=self.word_sweeps, samples=self.samples, min_count=self.min_count,
             allow_markup=True, workers=self.workers, seed=self.seed, **reading,
         )  # fmt: skip
+        model.predicts_ends = False
+        return model
 
     def uses(self) -> np.ndarray:
         """How often every word had every topic, see ``TopicModel``."""
@@ -176,6 +156,7 @@ class RescalingModel(RescalingSettings, TopicModel):
 
     def _restore(self, loaded: container.Container) -> None:
         super()._restore(loaded)
+        self.words_.predicts_ends = False
         self.vocab_ = self.words_.vocab_
 
 

@@ -58,14 +58,17 @@ def documents_of(value: Any, model: Any, declared: Input, *, documents: Any = No
     return corpus if split is None else split_documents(corpus, split)
 
 
-def _documents() -> Any:
-    """Documents, and where they end."""
-    index = path("first_line and lines of every document of one text.", metavar="TSV", option=True)
-    split = Setting(
-        None, "Cut documents after every N sentences.", low=1, high=MOST, name="split", type=int, optional=True
-    )
-    options = {"documents": index, "split": split}
-    return Input("corpuscle.topics.verbs:documents_of", many=True, options=options)
+_SPLIT = Setting(
+    None, "Cut documents after every N sentences.", low=1, high=MOST, name="split", type=int, optional=True
+)
+_DOCUMENTS: Any = Input(
+    "corpuscle.topics.verbs:documents_of",
+    many=True,
+    options={
+        "documents": path("first_line and lines of every document of one text.", metavar="TSV", option=True),
+        "split": _SPLIT,
+    },
+)
 
 
 def typed_documents(value: Any, model: Any, declared: Input, *, raw: bool = False) -> Corpus:
@@ -83,8 +86,7 @@ def typed_documents(value: Any, model: Any, declared: Input, *, raw: bool = Fals
     return corpus.with_documents(np.append(starts, len(corpus)))
 
 
-def _typed() -> Any:
-    return Input("corpuscle.topics.verbs:typed_documents", "Text, a sentence a line.", options={"raw": RAW})
+_TYPED: Any = Input("corpuscle.topics.verbs:typed_documents", "Text, a sentence a line.", options={"raw": RAW})
 
 
 def settings_of(value: Any, model: Any, declared: Input, **settings: Any) -> dict[str, Any]:
@@ -95,18 +97,18 @@ def settings_of(value: Any, model: Any, declared: Input, **settings: Any) -> dic
 _PARTICLES: Any = Setting(10, "Guesses at a document's topics.", low=1, high=100_000, name="particles", type=int)
 
 
-def _reading() -> Any:
-    """How new documents are read from left to right: arguments of ``log_probabilities``."""
-    every = "Words between two resamplings of particles."
-    mode = "wallach: more exact, slow."
-    rejuvenate = "Draw the topics of earlier words afresh when particles are resampled."
-    options = {
+_AFRESH = "Draw the topics of earlier words afresh when particles are resampled."
+_READING: Any = Input(
+    "corpuscle.topics.verbs:settings_of",
+    only_options=True,
+    options={
         "particles": _PARTICLES,
-        "every": Setting(10, every, low=1, high=MOST, name="every", type=int),
-        "mode": Setting("weighted", mode, choices=("weighted", "wallach"), name="mode"),
-        "rejuvenate": Setting(False, rejuvenate, name="rejuvenate", type=bool),
-    }
-    return Input("corpuscle.topics.verbs:settings_of", only_options=True, options=options)
+        "every": Setting(10, "Words between two resamplings of particles.", low=1, high=MOST, name="every", type=int),
+        "mode": Setting("weighted", "wallach: more exact, slow.", choices=("weighted", "wallach"), name="mode"),
+        "rejuvenate": Setting(False, _AFRESH, name="rejuvenate", type=bool),
+    },
+)
+"""How new documents are read from left to right: arguments of ``log_probabilities``."""
 
 
 # ---- learning and predicting
@@ -115,7 +117,7 @@ def _reading() -> Any:
 @trains("topics", "topics train documents -o docs.topics --topics 20")
 def train(
     model: NgramTopicModel | RescalingModel,
-    docs: Corpus = _documents(),
+    docs: Corpus = _DOCUMENTS,
     *,
     log: str | None = written("Write every sweep's log probability and seconds.", metavar="TSV"),
     keep: Keep,
@@ -158,11 +160,7 @@ def show(
     phrases: int = setting("Phrases of each topic.", default=5, low=0, high=MOST),
     contexts: int = setting("So many of the least and of the most topical contexts.", default=0, low=0, high=MOST),
     least: int | None = setting(
-        "Only contexts with so many customers, which say how topical it is.",
-        default=None,
-        low=1,
-        high=MOST,
-        shown="20",
+        "Only contexts with so many customers, which say how topical it is.", default=None, low=1, high=MOST, shown="20"
     ),
     figure: str | None = written("Draw the topics.", form="figure"),
     tsv: str | None = written("Write topic, share, words and phrases as a table."),
@@ -228,7 +226,7 @@ def _as_shown(found: Sequence[TopicSummary]) -> list[TopicShown]:
 @verb("topics", "topics apply docs.topics new-documents -o shares.tsv", out="-", work=True)
 def apply(
     model: TopicModel = a_model("topics"),
-    docs: Corpus = _documents(),
+    docs: Corpus = _DOCUMENTS,
     *,
     top: int | None = setting("So many topics of each document.", default=None, low=1, high=MOST, shown="3"),
     words: int | None = setting("Typical words of each topic.", default=None, low=1, high=MOST, shown="5"),
@@ -281,7 +279,7 @@ def _largest(model: TopicModel, found: Sequence[DocumentTopics], top: int, words
 @verb("topics", "topics mark docs.topics new-documents --figure marked.png", out="-", work=True)
 def mark(
     model: TopicModel = a_model("topics"),
-    docs: Corpus = _documents(),
+    docs: Corpus = _DOCUMENTS,
     *,
     lines: bool = setting("A sentence a line: every word with its topic, or 0 if not topical.", default=False),
     particles: int = _PARTICLES,
@@ -337,10 +335,10 @@ def _marked_values(sentences: Sequence[MarkedSentence]) -> list[list[dict[str, A
 @verb("topics", "topics score docs.topics new-documents -o scores.tsv", out="-", work=True)
 def score(
     model: TopicModel = a_model("topics"),
-    docs: Corpus = _documents(),
+    docs: Corpus = _DOCUMENTS,
     *,
     by_word: bool = setting("Every word with its surprisal in bits.", default=False),
-    reading: Mapping[str, Any] = _reading(),
+    reading: Mapping[str, Any] = _READING,
     seed: int = SEED,
 ) -> Table:
     """Log10 probability and perplexity of every sentence given all before it in its document (TSV: sentence, tokens,
@@ -371,9 +369,9 @@ def score(
 @verb("topics", "topics perplexity docs.topics new-documents", work=True)
 def perplexity(
     model: TopicModel = a_model("topics"),
-    docs: Corpus = _documents(),
+    docs: Corpus = _DOCUMENTS,
     *,
-    reading: Mapping[str, Any] = _reading(),
+    reading: Mapping[str, Any] = _READING,
     seed: int = SEED,
 ) -> Shown:
     """How well a model predicts new documents, each read from left to right."""
@@ -399,14 +397,16 @@ def perplexity(
 
 # ---- the workbench
 
+_GUESSES: Any = setting("Guesses at a document's topics.", default=10, low=1, high=100)
+
 
 @view("topics", text="a b c\nb c a")
 def topics(
     model: TopicModel,
-    text: Corpus = _typed(),
+    text: Corpus = _TYPED,
     *,
     top: int = setting("So many topics of each document.", default=3, low=1, high=100),
-    particles: int = setting("Guesses at a document's topics.", default=10, low=1, high=100),
+    particles: int = _GUESSES,
     seed: int = SEED,
 ) -> dict[str, Any]:
     """What each document is about: its largest topics with their typical words."""
@@ -419,9 +419,9 @@ def topics(
 @view("topics", name="mark", kinds=("topics.ngram",), text="a b c\nb c a")
 def mark_typed(
     model: TopicModel,
-    text: Corpus = _typed(),
+    text: Corpus = _TYPED,
     *,
-    particles: int = setting("Guesses at a document's topics.", default=10, low=1, high=100),
+    particles: int = _GUESSES,
     seed: int = SEED,
 ) -> dict[str, Any]:
     """How topical each word is, and its topic; as a picture, too."""
@@ -435,10 +435,7 @@ def mark_typed(
 
 @view("topics", name="show", k=5)
 def show_all(
-    model: TopicModel,
-    *,
-    k: int = K,
-    phrases: int = setting("Phrases of each topic.", default=5, low=0, high=100),
+    model: TopicModel, *, k: int = K, phrases: int = setting("Phrases of each topic.", default=5, low=0, high=100)
 ) -> dict[str, Any]:
     """All topics with their typical words and phrases; as a picture, too."""
     from corpuscle.figures import topic_list

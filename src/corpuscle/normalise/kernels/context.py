@@ -1,14 +1,30 @@
-"""Candidates in their context, by a language model, token by token.
+"""Candidates in their context, by a language model and by a dependency bank, and the best reading of a whole message.
 
-The score of a candidate with the words w_1 .. w_m (mostly one) is the log probability of these and of the words that
-follow as far as the order n of the model reaches, given the words before:
+**By a language model**, token by token. The score of a candidate with the words w_1 .. w_m (mostly one) is the log
+probability of these and of the words that follow as far as the order n of the model reaches, given the words before:
 
     sum over i of log P(w_i | before) + sum over n - 1 words behind of log P(. | before)
 
 Messages are streams: a number from 0 on is a word that stays, -1 - k is place k, where one of several candidates will
 stand. A place has a range of words for the time being, those that it most probably stands for.
 
-Han and Baldwin, "Lexical normalisation of short text messages: makn sens a #twitter", 2011, section 4.
+**By a dependency bank**: which words of a window speak for a word in their midst. The bank has entries (context c,
+target w, offset d of the context seen from the target) with a value in (0, 1]. The window of a place has, at each of
+``OFFSETS``, a word of the lexicon or none, and the words that sound like what was typed there. What speaks for w at a
+place: at each offset the entry of the word itself with w; where there is none, the entries of words that sound like it,
+times ``share``.
+
+**The best reading** of a whole message: one candidate at each place, all of them at once.
+
+    score(c_1 .. c_n) = sum over places of own(c_i) + weight * log P(words of the message with c_1 .. c_n)
+
+with P an n-gram model, of which only the state after the words read so far matters. So of all ways to read the message
+up to a token that lead to one state, the best is kept (Viterbi); at most ``beam`` states are kept, those with the best
+scores. As long as there are fewer, and as each place offers all of its candidates, the result is exact.
+
+Han and Baldwin, "Lexical normalisation of short text messages: makn sens a #twitter", 2011, section 4; Viterbi,
+"Error bounds for convolutional codes and an asymptotically optimum decoding algorithm", 1967; the decoding of whole
+messages follows Han, Cook and Baldwin, "Lexical normalization for social media text", 2013, section 7.
 """
 
 from __future__ import annotations
@@ -17,8 +33,89 @@ from typing import NamedTuple
 
 import numpy as np
 
-from corpuscle.compiled import kernel
-from corpuscle.engine.ngrams.trie import state_of, step
+from corpuscle.compiled import kernel, part
+from corpuscle.engine.ngrams.trie import ROOT, state_of, step
+
+OFFSETS = (-3, -2, -1, 1, 2, 3)
+SPAN = 7
+
+
+class Entries(NamedTuple):
+    """The bank: ``keys``, int64, ascending, (context * ``words`` + target) * SPAN + offset + 3, each with a value,
+    float32; ``words``: how many there are."""
+
+    keys: np.ndarray
+    values: np.ndarray
+    words: int
+
+
+class Windows(NamedTuple):
+    """The windows of places: ``own``, int32 (n_places, 6), the word at each offset, -1: none; ``near``, int32, the
+    words that sound like it, those of place p and offset o from ``starts[6 p + o]`` on, int64 (6 n_places + 1,)."""
+
+    own: np.ndarray
+    near: np.ndarray
+    starts: np.ndarray
+
+
+@part
+def _add(bank, context, offset, share, own, found, slots, cursors, rows, values):
+    """Go over the entries of a context at one offset whose targets have slots: those that are its ``own``, or that have
+    ``found`` no such entry. Writes rows and values, times ``share``, at the cursors of the slots, which move on, where
+    there is room for them."""
+    at = np.searchsorted(bank.keys, np.int64(context) * bank.words * SPAN)
+    end = (np.int64(context) + 1) * bank.words * SPAN
+    while at < len(bank.keys) and bank.keys[at] < end:
+        key = bank.keys[at]
+        slot = slots[key // SPAN % bank.words]
+        if slot >= 0 and key % SPAN - 3 == offset and (own or not found[slot]):
+            found[slot] = found[slot] or own
+            if cursors[slot] < len(rows):
+                rows[cursors[slot]], values[cursors[slot]] = at, share * bank.values[at]
+            cursors[slot] += 1
+        at += 1
+
+
+@kernel
+def matching_entries(bank, windows, places, words, share, starts, rows, values):
+    """Find what speaks for each of ``words`` (int32, -1: none) at each of ``places`` (int64), both (n,); words of one
+    place follow each other and are distinct.
+
+    Writes where the entries of each begin, int64 (n + 1,), their rows in the bank, int64, and their values, float64;
+    returns how many there are, also where there is no room for all of them. The entries of every context are gone over
+    once for all words of a place, first to count, then to write.
+    """
+    slots, size, begin = np.full(bank.words, -1, np.int64), 0, 0
+    while begin < len(words):
+        place, end = places[begin], begin + 1
+        while end < len(words) and places[end] == place:
+            end += 1
+        for k in range(begin, end):
+            if words[k] >= 0:
+                slots[words[k]] = k - begin
+        cursors = np.full(end - begin, len(rows))  # no room: count
+        for turn in range(2):  # first count, then write
+            for o in range(len(OFFSETS)):
+                found = np.zeros(end - begin, np.bool_)
+                if windows.own[place, o] >= 0:
+                    own = windows.own[place, o]
+                    _add(bank, own, OFFSETS[o], 1.0, True, found, slots, cursors, rows, values)
+                if share > 0.0:
+                    slot = place * len(OFFSETS) + o
+                    for i in range(windows.starts[slot], windows.starts[slot + 1]):
+                        near = windows.near[i]
+                        _add(bank, near, OFFSETS[o], share, False, found, slots, cursors, rows, values)
+            if turn == 0:
+                for k in range(end - begin):
+                    starts[begin + k] = size
+                    size += cursors[k] - len(rows)
+                    cursors[k] = starts[begin + k]
+        for k in range(begin, end):  # only what was set is reset: the lexicon may be large
+            if words[k] >= 0:
+                slots[words[k]] = -1
+        begin = end
+    starts[len(words)] = size
+    return size
 
 
 class Stream(NamedTuple):
@@ -107,3 +204,90 @@ def best_candidates(places, scores, context, frequency, best, confidence):
         for k in range(places[place], places[place + 1]):
             total += np.exp(scores[k] - scores[top])
         best[place], confidence[place] = top, 1.0 / total
+
+
+@part
+def _strongest(scores, first, end, most, chosen):
+    """Write which ``most`` of scores first .. end are the highest, the first of equal ones; returns how many."""
+    count = min(most, end - first)
+    for rank in range(count):
+        top = -1
+        for k in range(first, end):
+            if top < 0 or scores[k] > scores[top]:  # ``most`` is small: a look at those chosen is cheaper than sorting
+                taken = False
+                for before in range(rank):
+                    taken = taken or chosen[before] == k
+                if not taken:
+                    top = k
+        chosen[rank] = top
+    return count
+
+
+@part
+def _enter(beam, size, state, score, source, candidate):
+    """Enter a way to read into a beam, in the place of a worse one to that state; returns the new size. When there is
+    no room it replaces the worst if it is better."""
+    states, scores, sources, candidates = beam
+    at, worst = -1, 0
+    for k in range(size):
+        if states[k] == state:
+            if score <= scores[k]:
+                return size
+            at = k
+            break
+        if scores[k] < scores[worst]:
+            worst = k
+    if at < 0 and size < len(states):
+        at = size
+        size += 1
+    elif at < 0:
+        if score <= scores[worst]:
+            return size
+        at = worst
+    states[at], scores[at], sources[at], candidates[at] = state, score, source, candidate
+    return size
+
+
+@kernel
+def decode_messages(model, stream, candidates, own, ranking, weight, limits, chosen):
+    """Write the candidate of every place in the best reading of its message: int64 (n_places,).
+
+    - ``own``: float64 (n_candidates,), their scores without the language model; ``weight``: its weight;
+    - ``ranking``: float64 (n_candidates,), by which the candidates are chosen that are tried;
+    - ``limits``: how many candidates of a place are tried, and how many states are kept.
+    """
+    most, width = limits
+    tried = np.empty(most, np.int64)
+    for message in range(len(stream.bounds) - 1):
+        begin, end = stream.bounds[message], stream.bounds[message + 1]
+        n = end - begin
+        sources, taken = np.empty((n, width), np.int32), np.empty((n, width), np.int64)
+        states, scores = np.empty((2, width), np.int64), np.empty((2, width))
+        states[0, 0], scores[0, 0], size = step(model, ROOT, stream.items[begin])[0], 0.0, 1
+        for i in range(1, n):
+            item = stream.items[begin + i]
+            now, then = (i - 1) % 2, i % 2
+            beam = (states[then], scores[then], sources[i], taken[i])
+            grown = 0
+            if item >= 0:
+                for k in range(size):
+                    state, score = step(model, states[now, k], item)
+                    grown = _enter(beam, grown, state, scores[now, k] + weight * score, k, -1)
+            else:
+                place = -1 - item
+                count = _strongest(ranking, candidates.places[place], candidates.places[place + 1], most, tried)
+                for k in range(size):
+                    for which in tried[:count]:
+                        state, total = states[now, k], scores[now, k] + own[which]
+                        for at in range(candidates.starts[which], candidates.starts[which + 1]):
+                            state, score = step(model, state, candidates.words[at])
+                            total += weight * score
+                        grown = _enter(beam, grown, state, total, k, which)
+            size = grown
+        last = (n - 1) % 2  # two rows of states take turns; the way back is kept for every token
+        at = int(np.argmax(scores[last, :size]))
+        for i in range(n - 1, 0, -1):
+            item = stream.items[begin + i]
+            if item < 0:
+                chosen[-1 - item] = taken[i, at]
+            at = sources[i, at]

@@ -19,9 +19,8 @@ from corpuscle.compiled import kernel, part
 from corpuscle.engine.dp import MAX, SUM
 from corpuscle.engine.ngrams.trie import chunk_bounds
 from corpuscle.random import Random
-from corpuscle.segment.kernels.lattice import FORBIDDEN, Lattice, fill, last_lengths, new_lattice
+from corpuscle.segment.kernels.lattice import FORBIDDEN, Lattice, draw, fill, forward, last_lengths, new_lattice, trace
 from corpuscle.segment.kernels.model import Nested
-from corpuscle.segment.kernels.paths import draw, forward, trace
 
 _CHUNK, _DRAWN = 1 << 14, 1 << 18
 """Letters that one call of a kernel cuts, or draws boundaries for, about."""
@@ -94,26 +93,13 @@ def _lattice(nested: Nested, chunk: SentenceChunk, longest: int) -> Lattice:
     return new_lattice(int(np.diff(chunk.starts).max(initial=0)), longest, len(nested.words.discounts))
 
 
-def best_cuts(chunk: SentenceChunk, nested: Nested, longest: int) -> tuple[np.ndarray, np.ndarray]:
-    """The best segmentation of every sentence, uint8 (letters,), and its log probability, float64 (sentences,)."""
-    cuts, logs = np.zeros(len(chunk.text), np.uint8), np.zeros(len(chunk.starts) - 1)
-    _apply(nested, _lattice(nested, chunk, longest), chunk, MAX, cuts, logs)
+def applied(chunk: SentenceChunk, nested: Nested, longest: int, semiring: int) -> tuple[np.ndarray, np.ndarray]:
+    """The log probability of every sentence, its end included: of all its segmentations together (SUM), or of the best
+    (MAX), which comes first: uint8 (letters,), of SUM without letters; float64 (sentences,)."""
+    cuts = np.zeros(len(chunk.text) if semiring == MAX else 0, np.uint8)
+    logs = np.zeros(len(chunk.starts) - 1)
+    _apply(nested, _lattice(nested, chunk, longest), chunk, semiring, cuts, logs)
     return cuts, logs
-
-
-def log_totals(chunk: SentenceChunk, nested: Nested, longest: int) -> np.ndarray:
-    """The log probability of every sentence with all its segmentations, its end included: float64 (sentences,)."""
-    cuts, logs = np.zeros(1, np.uint8), np.zeros(len(chunk.starts) - 1)
-    _apply(nested, _lattice(nested, chunk, longest), chunk, SUM, cuts, logs)
-    return logs
-
-
-@kernel(bare=True)
-def _sum_beginnings(nested, lattice, chunk):
-    """``total`` := that of all beginnings of the first sentence, see ``lattice``."""
-    n = chunk.starts[1]
-    fill(nested, lattice, chunk.text, np.int64(0), n, chunk.gaps)
-    forward(nested.words, lattice, n, np.int64(SUM))
 
 
 def final_states(nested: Nested, text: np.ndarray, gaps: np.ndarray, longest: int) -> tuple[np.ndarray, np.ndarray]:
@@ -122,7 +108,7 @@ def final_states(nested: Nested, text: np.ndarray, gaps: np.ndarray, longest: in
     probability of all segmentations that end so, float64 (states,)."""
     chunk = SentenceChunk(0, np.ascontiguousarray(text, np.int32), np.array([0, len(text)]), np.ascontiguousarray(gaps))
     lattice, n = _lattice(nested, chunk, longest), len(text)
-    _sum_beginnings(nested, lattice, chunk)
+    _apply(nested, lattice, chunk, SUM, np.zeros(0, np.uint8), np.zeros(1))
     states, weights = [], []
     for k in range(1, last_lengths(n, longest)[1] + 1):
         first, last = last_lengths(n - k, longest) if lattice.total.shape[2] > 1 else (0, 0)

@@ -218,21 +218,12 @@ def root_tables(nested: Nested) -> tuple[np.ndarray, np.ndarray]:
     return rows[:, col.DISH].astype(np.int64), rows[:, col.TABLES].astype(np.int64)
 
 
-@kernel(bare=True)
-def _types(nested, words, out):
-    for i in range(len(words)):
-        mask = 0
-        begin = np.int64(nested.rows[words[i], BEGIN])
-        for at in range(begin, begin + nested.rows[words[i], LENGTH]):
-            mask |= nested.masks[nested.text[at]]
-        out[i] = nested.kinds[mask]
-
-
 def word_types(nested: Nested, words: np.ndarray) -> np.ndarray:
     """The types of some words by number: int64 (n,)."""
-    out = np.zeros(len(words), np.int64)
-    _types(nested, np.ascontiguousarray(words, np.int64), out)
-    return out
+    lengths = nested.rows[words, LENGTH].astype(np.int64)
+    starts = np.cumsum(lengths) - lengths
+    letters = nested.text[np.repeat(nested.rows[words, BEGIN] - starts, lengths) + np.arange(lengths.sum())]
+    return nested.kinds[np.bitwise_or.reduceat(nested.masks[letters], starts)].astype(np.int64)
 
 
 def sample_means(nested: Nested, prior: tuple[float, float], seed: int, iteration: int) -> np.ndarray:

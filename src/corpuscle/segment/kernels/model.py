@@ -27,7 +27,6 @@ import numpy as np
 from corpuscle.compiled import kernel, part
 from corpuscle.engine import hashtable
 from corpuscle.engine.restaurants import pool as col
-from corpuscle.engine.restaurants.hierarchy import add, remove
 from corpuscle.engine.restaurants.pool import (
     FREE,
     NONE,
@@ -44,7 +43,7 @@ from corpuscle.engine.restaurants.pool import (
     new_root,
     take,
 )
-from corpuscle.engine.restaurants.variable import add_variable, remove_variable, variable_probability
+from corpuscle.engine.restaurants.variable import variable_probability
 
 BOUNDARY = np.int64(0)
 """The number of the word ``$``; of the type of all words, or kernels would be compiled once more for it alone."""
@@ -117,34 +116,20 @@ def new_nested(
     ``room``: of the longest sentence, in letters.
     """
     words = new_pool(order, nodes=16 * room, entries=32 * room, cells=64 * room)
-    letters = new_pool(
-        deepest + 1,
-        nodes=16 * room * (deepest + 2),
-        entries=16 * room * (deepest + 2),
-        cells=32 * room * (deepest + 2),
-        stop_prior=stop_prior,
-    )
+    nodes = 16 * room * (deepest + 2)
+    letters = new_pool(deepest + 1, nodes=nodes, entries=nodes, cells=2 * nodes, stop_prior=stop_prior)
     new_root(words, 0)
     new_root(letters, 0)
     counters = np.zeros((2, 3), np.int64)
     counters[:, col.FREE_HEAD] = NONE
     counters[WORDS, col.USED] = 1
     nested = Nested(
-        words,
-        letters,
-        np.ascontiguousarray(text, np.int32),
-        np.ascontiguousarray(masks, np.uint16),
-        np.ascontiguousarray(kinds, np.uint8),
-        np.zeros((8 * room, 3), np.int32),
-        np.zeros(8 * room, np.uint64),
-        np.full(8, NONE, np.int32),
-        np.zeros((8 * room, 2), np.int32),
-        np.zeros((8 * room, longest + 1), np.uint8),
-        counters,
-        np.zeros((types, longest + 1)),
-        np.array([letter_base, boundary_base]),
+        words, letters, np.ascontiguousarray(text, np.int32), np.ascontiguousarray(masks, np.uint16),
+        np.ascontiguousarray(kinds, np.uint8), np.zeros((8 * room, 3), np.int32), np.zeros(8 * room, np.uint64),
+        np.full(8, NONE, np.int32), np.zeros((8 * room, 2), np.int32), np.zeros((8 * room, longest + 1), np.uint8),
+        counters, np.zeros((types, longest + 1)), np.array([letter_base, boundary_base]),
         np.zeros(longest + 2, np.int32),
-    )
+    )  # fmt: skip
     nested.rows[BOUNDARY, LAST_RECORD] = NONE
     return indexed_words(nested)
 
@@ -171,20 +156,14 @@ def grown_nested(nested: Nested, length: int) -> Nested:
 
 
 @part(bare=True)
-def _can_come(pool, customers):
-    """Whether so many customers can come and go; ``grown`` sees to it."""
-    items = customers * len(pool.path)
-    return has_free(pool, items, items, 4 * items)
-
-
-@part(bare=True)
 def has_room(nested, length):
-    """Whether a sentence of so many letters can come."""
+    """Whether a sentence of so many letters can come; ``grown_nested`` sees to it."""
+    words, letters = (length + 1) * len(nested.words.path), 2 * length * len(nested.letters.path)
     return (
         free_items(nested.counters, WORDS, nested.rows) > length
         and free_items(nested.counters, RECORDS, nested.records) > length
-        and _can_come(nested.words, length + 1)
-        and _can_come(nested.letters, 2 * length)
+        and has_free(nested.words, words, words, 4 * words)
+        and has_free(nested.letters, letters, letters, 4 * letters)
     )
 
 
@@ -324,29 +303,6 @@ def drop_record(nested, word, record, before):
 
 
 @part(bare=True)
-def _add_spelling(nested, word, stream):
-    """The letters of a word sit down, and a new record keeps where."""
-    letters, spelling = nested.letters, nested.spelling
-    length, record, deepest = spell_word(nested, word), new_record(nested, word), len(letters.path) - 2
-    for i in range(1, length + 2):
-        nested.orders[record, i - 1] = add_variable(
-            letters, 0, spelling, i, min(i, deepest), np.int64(spelling[i]), nested.bases[LETTER_BASE], stream
-        )
-
-
-@part(bare=True)
-def _remove_spelling(nested, word, stream):
-    """The letters of the oldest record of a word go. (All are exchangeable; so each has its turn.)"""
-    length, letters, spelling = spell_word(nested, word), nested.letters, nested.spelling
-    newest = np.int64(nested.rows[word, LAST_RECORD])
-    oldest = np.int64(nested.records[newest, AFTER])
-    for i in range(length + 1, 0, -1):
-        order = np.int64(nested.orders[oldest, i - 1])
-        remove_variable(letters, 0, spelling, i, order, np.int64(spelling[i]), stream)
-    drop_record(nested, word, oldest, newest)
-
-
-@part(bare=True)
 def context_of(nested, before, earlier, make):
     """The node of the words after ``before``, which comes after ``earlier`` (a model looks at as many as its order
     allows); where it does not exist, a new one (``make``) or the deepest that does."""
@@ -358,21 +314,6 @@ def context_of(nested, before, earlier, make):
             break
         node = child
     return node
-
-
-@part(bare=True)
-def add_word(nested, word, before, earlier, base, stream):
-    """A word comes, after the word ``before``, which comes after ``earlier``."""
-    if add(nested.words, context_of(nested, before, earlier, True), word, base, stream) and word != BOUNDARY:
-        _add_spelling(nested, word, stream)
-
-
-@part(bare=True)
-def remove_word(nested, word, before, earlier, stream):
-    """A word goes; its number, too, if it was the last of its kind."""
-    if remove(nested.words, context_of(nested, before, earlier, False), word, stream) and word != BOUNDARY:
-        _remove_spelling(nested, word, stream)
-        drop_word(nested, word)
 
 
 # ---- the words of a sentence

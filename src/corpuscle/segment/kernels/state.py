@@ -226,16 +226,12 @@ def from_arrays(fresh: Nested, arrays: Mapping[str, np.ndarray]) -> Nested:
         pools[name] = indexed_anew(pools[name]._replace(**room))
     _claim(arrays["orders"].shape[1:] == fresh.orders.shape[1:], "another length of words")
     _claim(arrays["factors"].shape == fresh.factors.shape, "other types of words")
-    nested = fresh._replace(**pools)
-    for name in _OWN:
-        kept_rows, array = arrays[name], getattr(fresh, name)
-        replaced: dict[str, Any] = {name: longer(kept_rows, max(len(array), 2 * len(kept_rows)))}
-        nested = nested._replace(**replaced)
+    own = {name: longer(arrays[name], max(len(getattr(fresh, name)), 2 * len(arrays[name]))) for name in _OWN}
     used = [len(arrays["rows"]), len(arrays["records"])]
     _claim(arrays["counters"][:, col.USED].tolist() == used and used[0] > 0, "counters that do not fit")
     _claim(len(arrays["hashes"]) == used[0] and len(arrays["orders"]) == used[1], "counters that do not fit")
-    nested = nested._replace(counters=np.array(arrays["counters"]), factors=np.array(arrays["factors"]))
-    return indexed_words(nested)
+    replaced = pools | own | {name: np.array(arrays[name]) for name in ("counters", "factors")}
+    return indexed_words(fresh._replace(**replaced))
 
 
 def freeze_nested(nested: Nested) -> dict[str, np.ndarray]:

@@ -112,19 +112,23 @@ def _verify_customers(
     columns = len(seats.alpha)
     keys = rows * columns + topics
     order = np.argsort(keys)
+
+    def found(wanted: np.ndarray) -> np.ndarray:
+        """Which of ``mains`` have these keys, as far as any has; none if there are no entries at all."""
+        return order[np.minimum(np.searchsorted(keys[order], wanted), len(order) - 1)] if len(order) else wanted[:0]
+
     child = _lists(links[:, at.FIRST_CHILD], links, at.NEXT_CHILD, at.CHILD_BEFORE, "children")
     parent = seats.rows[rows, at.ABOVE].astype(np.int64)
     linked = (entries[mains, col.TABLES] > 0) & (parent >= 0)
     _claim(((child[mains] >= 0) == linked).all() and (child >= 0).sum() == linked.sum(), "a child without a parent")
     up = entries[mains, col.UP]
     _claim((np.where(linked, child[mains], NONE) == up).all(), "a child of another entry")
-    wanted = parent[linked] * columns + topics[linked]
-    place = order[np.minimum(np.searchsorted(keys[order], wanted), len(order) - 1)]
+    place = found(parent[linked] * columns + topics[linked])
     _claim((mains[place] == up[linked]).all(), "a child of another row or topic")
     expected = np.bincount(up[linked], weights=entries[mains[linked], col.TABLES], minlength=len(entries))
     words = seats.words[seated]
     wanted = words[:, at.ROW].astype(np.int64) * columns + words[:, at.TOPIC]
-    place = order[np.minimum(np.searchsorted(keys[order], wanted), len(order) - 1)] if len(order) else wanted[:0]
+    place = found(wanted)
     _claim(len(place) == len(wanted) and (keys[place] == wanted).all(), "a word that sits nowhere")
     sitting = _lists(links[:, at.FIRST_WORD], seats.words, at.NEXT_WORD, at.WORD_BEFORE, "words")
     _claim((sitting >= 0).sum() == len(seated) and (sitting[seated] == mains[place]).all(), "a word at another entry")
@@ -132,7 +136,7 @@ def _verify_customers(
     if below.any():
         _claim((topics[below > 0] > 0).all(), "topic 0 leaning on itself")
         wanted = rows[below > 0] * columns
-        place = order[np.minimum(np.searchsorted(keys[order], wanted), len(order) - 1)]
+        place = found(wanted)
         _claim((keys[place] == wanted).all(), "a table without its customer in topic 0")
         expected = expected + np.bincount(mains[place], weights=below[below > 0], minlength=len(entries))
     _claim((expected[mains] == customers).all(), "customers that came from nowhere")

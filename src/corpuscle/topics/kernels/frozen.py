@@ -19,9 +19,9 @@ from corpuscle.engine.ngrams.trie import find
 from corpuscle.engine.restaurants import pool as col
 from corpuscle.engine.restaurants.contexts import tree_depths
 from corpuscle.topics.kernels import seating as at
-from corpuscle.topics.kernels.grams import Grams
 from corpuscle.topics.kernels.particles import Likelihoods
 from corpuscle.topics.kernels.seating import DOUBLY, SWITCHING, Seats
+from corpuscle.topics.kernels.state import Grams
 
 _SLICE = 1 << 13
 
@@ -287,9 +287,8 @@ def likelihoods(
     """What a model of so many topics says about n words, see ``_Asked``."""
     n = len(words)
     result = Likelihoods(np.empty((n, topics)), np.empty(n), np.empty(n))
-    asked = _Asked(
-        frozen(symbols, np.int32), frozen(places, np.int64), frozen(words, np.int32), frozen(available, np.uint8)
-    )
+    kinds = np.int32, np.int64, np.int32, np.uint8
+    asked = _Asked(*map(frozen, (symbols, places, words, available), kinds))
     here, total = np.empty(topics + 1), np.empty(topics + 1)
     for first in range(0, n, _SLICE):
         _likelihoods(model, asked, first, min(first + _SLICE, n), here, total, result)

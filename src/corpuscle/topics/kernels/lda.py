@@ -10,21 +10,101 @@ of the formula that does not depend on the word and is mended where a word leave
 searched instead of single ones. Topics are padded to a multiple of eight, with a prior of zero.
 
 Blei, Ng and Jordan, "Latent Dirichlet allocation", 2003; Griffiths and Steyvers, "Finding scientific topics", 2004.
-"""
+
+**The prior** of the topics of a document is asymmetric: alpha = beta * share, drawn given how often topics are used.
+beta ~ Gamma(1, 1) says how many topics a document mixes, share ~ Dirichlet(1, .., 1) how common each topic is. Given
+the words of every document and topic, auxiliary variables make both conjugate: m_jk, the tables at which the n_jk words
+of topic k in document j sit in a Chinese restaurant of strength alpha_k, and e_j ~ Beta(beta, N_j):
+
+    m_jk = sum over i < n_jk of Bernoulli(alpha_k / (alpha_k + i)),    share ~ Dirichlet(1 + sum_j m_jk),
+    beta ~ Gamma(1 + sum m, rate 1 - sum_j log e_j)
+
+Documents without words say nothing.
+
+Teh, Jordan, Beal and Blei, "Hierarchical Dirichlet processes", 2006, for the auxiliary variables; Wallach, Mimno and
+McCallum, "Rethinking LDA: why priors matter", 2009, for an asymmetric prior.
+
+**Unigram rescaling**: the probabilities of an n-gram model are multiplied by a factor for each word and normalised
+again.
+
+    p(w | h) = f(w) P(w | h) / Z(h),    Z(h) = sum over v of f(v) P(v | h)
+
+The sum over the vocabulary is never made for a context. Where P adds what a context knows itself to what it passes on,
+P(w | h) = own(w | h) + rest(h) P(w | h'), so does the normaliser:
+
+    Z(h) = sum over the words v seen after h of f(v) own(v | h)  +  rest(h) Z(h')
+
+Only Z of the empty context is a sum over all words, once for every f.
+
+Gildea and Hofmann, "Topic-based language models using EM", 1999."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 
 from corpuscle.compiled import frozen, kernel, part
-from corpuscle.engine.ngrams.trie import chunk_bounds
-from corpuscle.random import Random, uniform
-from corpuscle.topics.kernels.prior import sample_prior
+from corpuscle.engine.ngrams.trie import BackoffTables, Ngrams, chunk_bounds, find
+from corpuscle.random import Random, gamma, uniform
+
+_CHUNK = 1 << 21
+"""How many words and cells one call of a kernel looks at."""
+
+
+@kernel(bare=True)
+def _auxiliary(counts, alpha, first, last, tables, stream):
+    """Add the tables of some documents to ``tables`` (topics,); returns the sum of their log e."""
+    beta, total = 0.0, 0.0
+    for k in range(len(alpha)):
+        beta += alpha[k]
+    for j in range(first, last):
+        words = 0
+        for k in range(len(alpha)):
+            count = counts[j, k]
+            if count > 0:
+                words += count
+                tables[k] += 1
+                for i in range(1, count):
+                    if uniform(stream) * (alpha[k] + i) < alpha[k]:
+                        tables[k] += 1
+        if words > 0:
+            # The log of a beta number: the number underflows where beta is tiny, and every document has one topic.
+            log_x = math.log(gamma(stream, beta + 1.0)) + math.log(1.0 - uniform(stream)) / beta
+            total += log_x - math.log(math.exp(log_x) + gamma(stream, np.float64(words)))
+    return total
+
+
+@kernel(bare=True)
+def _draw_prior(tables, log_rest, alpha, stream):
+    """Put a new prior into ``alpha``, given the tables of every topic and the sum of log e."""
+    whole, opened = 0.0, 0
+    for k in range(len(alpha)):
+        alpha[k] = gamma(stream, 1.0 + tables[k])
+        whole += alpha[k]
+        opened += tables[k]
+    beta = gamma(stream, 1.0 + opened) / (1.0 - log_rest)
+    for k in range(len(alpha)):
+        alpha[k] *= beta / whole
+
+
+def sample_prior(counts: np.ndarray, alpha: np.ndarray, seed: int, iteration: int) -> np.ndarray:
+    """A new prior, float64 (topics,), given the present one and the words of every topic in every document.
+
+    ``counts``: int32 (documents, topics). The sum of the prior is beta, its shares are those of the topics.
+    """
+    stream = Random(seed, "topics.prior", iteration).array()
+    counts, alpha = frozen(counts, np.int32), np.array(alpha, np.float64)
+    tables, log_rest = np.zeros(len(alpha), np.int64), 0.0
+    work = np.concatenate([[0], np.cumsum(counts.sum(1, dtype=np.int64) + len(alpha))])
+    for first, last in pairwise(chunk_bounds(work, _CHUNK).tolist()):
+        log_rest += _auxiliary(counts, alpha, first, last, tables, stream)
+    _draw_prior(tables, log_rest, alpha, stream)
+    return alpha
+
 
 _BLOCK = 8
 _SLICE = 1 << 26
@@ -141,15 +221,10 @@ class Lda:
         alpha = np.zeros(padded)
         alpha[:topics] = 1.0 / topics
         self.counts = Counts(
-            np.zeros(len(tokens), np.int32),
-            np.zeros((len(bounds) - 1, padded), np.int32),
-            np.zeros((n_types, padded), np.int32),
-            np.zeros(padded, np.int64),
-            alpha,
-            np.zeros(padded),
-            np.zeros(padded),
-            np.zeros(padded // _BLOCK),
-        )
+            np.zeros(len(tokens), np.int32), np.zeros((len(bounds) - 1, padded), np.int32),
+            np.zeros((n_types, padded), np.int32), np.zeros(padded, np.int64), alpha,
+            np.zeros(padded), np.zeros(padded), np.zeros(padded // _BLOCK),
+        )  # fmt: skip
         self.slices = list(pairwise(chunk_bounds(self.bounds, max(1, _SLICE // padded)).tolist()))
 
     def steps(self, sweep: int) -> int:
@@ -250,4 +325,100 @@ def mixed(topics: Topics, mixture: np.ndarray) -> np.ndarray:
     """The distribution of words of a document that mixes the topics like this: float64 (types,)."""
     shares, out = mixture * topics.scale, np.empty(len(topics.starts) - 1)
     _mixed(topics, shares, float(topics.prior * shares.sum()), out)
+    return out
+
+
+class Shares(NamedTuple):
+    """Several samples of one model, side by side.
+
+    - ``words``, ``first_child``: the trie, as in ``Ngrams``;
+    - ``unigrams``: float64 (types, samples), P(w) in the empty context;
+    - ``own``: float64 (rows, samples), what the context of a row knows about its word; 0 for unigrams, unused;
+    - ``rest``: float64 (contexts, samples), what a context passes on.
+    """
+
+    words: np.ndarray
+    first_child: np.ndarray
+    unigrams: np.ndarray
+    own: np.ndarray
+    rest: np.ndarray
+
+
+def shares_of(ngrams: Ngrams, samples: Sequence[BackoffTables]) -> Shares:
+    """The samples of a back-off model that interpolates, over the n-grams of its text."""
+    types, rows = int(ngrams.levels[1]), len(ngrams.words)
+    unigrams, own = np.empty((types, len(samples))), np.zeros((rows, len(samples)))
+    rest = np.empty((len(ngrams.first_child) - 1, len(samples)))
+    contexts = np.repeat(np.arange(len(rest)), np.diff(ngrams.first_child))
+    for s, tables in enumerate(samples):
+        probability = np.exp(tables.log_probability)
+        unigrams[:, s], rest[:, s] = probability[:types], np.exp(tables.backoff)
+        passed = rest[contexts, s] * probability[ngrams.suffix[types:]]
+        own[types:, s] = np.maximum(0.0, probability[types:] - passed)
+    arrays = (frozen(array, np.float64) for array in (unigrams, own, rest))
+    return Shares(frozen(ngrams.words, np.int32), frozen(ngrams.first_child, np.int32), *arrays)
+
+
+@part(bare=True)
+def _context(words, first_child, symbols, first, last):
+    """The row of a context, ``symbols[first:last]``, that has continuations; or -1."""
+    row = np.int64(symbols[first])
+    for i in range(first + 1, last):
+        if row < 0 or row >= len(first_child) - 1:
+            return np.int64(-1)
+        row = find(words, np.int64(first_child[row]), np.int64(first_child[row + 1]), symbols[i])
+    if row < 0 or row >= len(first_child) - 1 or first_child[row] == first_child[row + 1]:
+        return np.int64(-1)
+    return row
+
+
+@kernel(bare=True)
+def _rescaled(shares, symbols, available, positions, factors, room, out):
+    """``room``: (4, samples), for Z of no context, probabilities, normalisers and sums."""
+    samples = room.shape[1]
+    whole, chance, normaliser, inner = room[0], room[1], room[2], room[3]
+    for s in range(samples):
+        whole[s] = 0.0
+    for v in range(len(factors)):
+        for s in range(samples):
+            whole[s] += factors[v] * shares.unigrams[v, s]
+    for n in range(len(positions)):
+        i = positions[n]
+        word = np.int64(symbols[i])
+        for s in range(samples):
+            chance[s], normaliser[s] = shares.unigrams[word, s], whole[s]
+        for depth in range(1, available[i] + 1):
+            row = _context(shares.words, shares.first_child, symbols, i - depth, i)
+            if row < 0:
+                break
+            first, last = np.int64(shares.first_child[row]), np.int64(shares.first_child[row + 1])
+            for s in range(samples):
+                inner[s] = 0.0
+            for child in range(first, last):
+                factor = factors[shares.words[child]]
+                for s in range(samples):
+                    inner[s] += factor * shares.own[child, s]
+            child = find(shares.words, first, last, word)
+            for s in range(samples):
+                known = shares.own[child, s] if child >= 0 else 0.0
+                chance[s] = known + shares.rest[row, s] * chance[s]
+                normaliser[s] = inner[s] + shares.rest[row, s] * normaliser[s]
+        above, below = 0.0, 0.0
+        for s in range(samples):
+            above += chance[s]
+            below += normaliser[s]
+        out[n] = np.log(factors[word] * above / below)
+
+
+def rescaled(
+    shares: Shares, symbols: np.ndarray, available: np.ndarray, positions: np.ndarray, factors: np.ndarray
+) -> np.ndarray:
+    """The natural log of the rescaled probability of the words at some positions of a stream: float64 (positions,).
+
+    ``symbols``: int32, frozen; ``available``: uint8, frozen, how many symbols before each belong to its context;
+    ``factors``: float64 (types,). The samples are averaged before they are normalised.
+    """
+    out, room = np.empty(len(positions)), np.empty((4, shares.rest.shape[1]))
+    factors = np.ascontiguousarray(factors, np.float64)
+    _rescaled(shares, symbols, available, frozen(positions, np.int64), factors, room, out)
     return out

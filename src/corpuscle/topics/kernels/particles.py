@@ -203,13 +203,9 @@ class Reader:
         self._rules = Rules(0 if mode == "wallach" else every, mode == "wallach", rejuvenate)
         alpha = np.asarray(alpha, np.float64)
         self._belief = Belief(
-            np.tile(alpha, (particles, 1)),
-            np.full(particles, alpha.sum()),
-            np.full(particles, 1.0 / particles),
-            np.empty((particles, 0), np.int32),
-            np.empty((particles, len(alpha) + 2)),
-            np.empty(particles, np.int64),
-        )
+            np.tile(alpha, (particles, 1)), np.full(particles, alpha.sum()), np.full(particles, 1.0 / particles),
+            np.empty((particles, 0), np.int32), np.empty((particles, len(alpha) + 2)), np.empty(particles, np.int64),
+        )  # fmt: skip
         self._stream = Random(seed, "topics.particles", 0, document).array()
         self._words = Likelihoods(np.empty((0, len(alpha))), np.empty(0), np.empty(0))
         self._read = 0

@@ -159,33 +159,6 @@ def find_node(seats, context, topic):
 
 
 @part(inline=True)
-def _make_node(seats, context, topic):
-    node = find_node(seats, context, topic)
-    if node >= 0:
-        return node
-    nodes = seats.pool.nodes
-    node = take(seats.pool.counters, col.NODES, nodes)
-    nodes[node, col.PARENT], nodes[node, col.SYMBOL] = NONE, topic
-    nodes[node, col.LAW], nodes[node, OF_CONTEXT] = seats.contexts[context, DEPTH], context
-    nodes[node, col.CUSTOMERS], nodes[node, col.TABLES] = 0, 0
-    _push(seats.contexts, context, FIRST_NODE, nodes, node, NEXT_NODE, NODE_BEFORE)
-    slot = seats.contexts[context, SLOT]
-    if slot >= 0:
-        seats.places[slot, topic] = node
-    return node
-
-
-@part(inline=True)
-def _drop_node(seats, node):
-    nodes, context = seats.pool.nodes, seats.pool.nodes[node, OF_CONTEXT]
-    _unlink(seats.contexts, context, FIRST_NODE, nodes, node, NEXT_NODE, NODE_BEFORE)
-    slot = seats.contexts[context, SLOT]
-    if slot >= 0:
-        seats.places[slot, nodes[node, col.SYMBOL]] = NONE
-    give_back(seats.pool.counters, col.NODES, nodes, node)
-
-
-@part(inline=True)
 def _new_entry(seats, row, node):
     entries = seats.pool.entries
     entry = take(seats.pool.counters, col.ENTRIES, entries)
@@ -199,11 +172,23 @@ def _new_entry(seats, row, node):
 
 @part(inline=True)
 def make_entry(seats, row, topic):
-    """The entry of a topic in a row, made if there is none."""
+    """The entry of a topic in a row, and its restaurant; made if there are none."""
     entry = find_entry(seats, row, topic)
     if entry >= 0:
         return entry
-    entry = _new_entry(seats, row, _make_node(seats, np.int64(seats.rows[row, CONTEXT]), topic))
+    context = np.int64(seats.rows[row, CONTEXT])
+    node = find_node(seats, context, topic)
+    if node < 0:
+        nodes = seats.pool.nodes
+        node = take(seats.pool.counters, col.NODES, nodes)
+        nodes[node, col.PARENT], nodes[node, col.SYMBOL] = NONE, topic
+        nodes[node, col.LAW], nodes[node, OF_CONTEXT] = seats.contexts[context, DEPTH], context
+        nodes[node, col.CUSTOMERS], nodes[node, col.TABLES] = 0, 0
+        _push(seats.contexts, context, FIRST_NODE, nodes, node, NEXT_NODE, NODE_BEFORE)
+        slot = seats.contexts[context, SLOT]
+        if slot >= 0:
+            seats.places[slot, topic] = node
+    entry = _new_entry(seats, row, node)
     _push(seats.rows, row, FIRST_ENTRY, seats.links, entry, NEXT_ENTRY, ENTRY_BEFORE)
     slot = seats.rows[row, SLOT]
     if slot >= 0:
@@ -279,8 +264,13 @@ def settle(seats, entry):
     if slot >= 0:
         seats.places[slot, links[entry, OF_TOPIC]] = NONE
     give_back(seats.pool.counters, col.ENTRIES, entries, entry)
-    if seats.pool.nodes[node, col.CUSTOMERS] == 0:
-        _drop_node(seats, node)
+    nodes, context = seats.pool.nodes, seats.pool.nodes[node, OF_CONTEXT]
+    if nodes[node, col.CUSTOMERS] == 0:
+        _unlink(seats.contexts, context, FIRST_NODE, nodes, node, NEXT_NODE, NODE_BEFORE)
+        slot = seats.contexts[context, SLOT]
+        if slot >= 0:
+            seats.places[slot, nodes[node, col.SYMBOL]] = NONE
+        give_back(seats.pool.counters, col.NODES, nodes, node)
 
 
 @part(bare=True)

@@ -101,22 +101,6 @@ def _level_in_slot(seats, levels, row, m, slot, here, topics):
 
 
 @part(inline=True)
-def _level_of_lists(seats, levels, row, context, m, here):
-    """The same in a rare context."""
-    nodes, strength, discount = seats.pool.nodes, seats.pool.strengths[m], seats.pool.discounts[m]
-    node = np.int64(seats.contexts[context, at.FIRST_NODE])
-    while node >= 0:
-        mass = strength + discount * nodes[node, col.TABLES]
-        levels[here, nodes[node, col.SYMBOL]] *= mass / (strength + nodes[node, col.CUSTOMERS])
-        node = np.int64(nodes[node, at.NEXT_NODE])
-    entry = np.int64(seats.rows[row, at.FIRST_ENTRY])
-    while entry >= 0:
-        total = strength + nodes[seats.pool.entries[entry, col.NODE], col.CUSTOMERS]
-        levels[here, seats.links[entry, at.OF_TOPIC]] += own_mass(seats, entry, m) / total
-        entry = np.int64(seats.links[entry, at.NEXT_ENTRY])
-
-
-@part(inline=True)
 def fill_passed(seats, buffers, m):
     """``levels[m + 1]`` := Q_k(w | h) at depth m, what the restaurants there pass on to, for all topics; for topic 0 of
     DOUBLY P_0(w | h) itself."""
@@ -144,7 +128,17 @@ def fill_level(seats, buffers, m):
     if slot >= 0:
         _level_in_slot(seats, levels, row, m, slot, m + 1, topics)
     else:
-        _level_of_lists(seats, levels, row, context, m, m + 1)
+        nodes, strength, discount = seats.pool.nodes, seats.pool.strengths[m], seats.pool.discounts[m]
+        node = np.int64(seats.contexts[context, at.FIRST_NODE])
+        while node >= 0:
+            mass = strength + discount * nodes[node, col.TABLES]
+            levels[m + 1, nodes[node, col.SYMBOL]] *= mass / (strength + nodes[node, col.CUSTOMERS])
+            node = np.int64(nodes[node, at.NEXT_NODE])
+        entry = np.int64(seats.rows[row, at.FIRST_ENTRY])
+        while entry >= 0:
+            total = strength + nodes[seats.pool.entries[entry, col.NODE], col.CUSTOMERS]
+            levels[m + 1, seats.links[entry, at.OF_TOPIC]] += own_mass(seats, entry, m) / total
+            entry = np.int64(seats.links[entry, at.NEXT_ENTRY])
     if seats.method == DOUBLY:
         levels[m + 1, 0] = shared
 

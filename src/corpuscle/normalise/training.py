@@ -1,35 +1,54 @@
-"""The weights of features, learned from annotated messages.
+"""What a normaliser learns besides words: the weights of features, and its channel.
 
-Words that were seen there and words that were not are two matters: of the one it counts what they stood for, of the
-others what they look like. So both have weights of their own, but for the language model, which has one weight for
-whole messages. Each annotated token is looked at as if it had not been seen: without itself among the replacements, and
-with a language model of the other parts of the messages (jackknife), and, where no list of words is given, with their
-words alone. The weights have the highest likelihood (``engine.likelihood``). Most words are right as they are, so that
-the likely answer is too often to leave a word alone: the weights of the word itself are then lowered as far as F1 of
-the changes in the annotated messages rises.
+**The weights** are learned from annotated messages. Words that were seen there and words that were not are two matters:
+of the one it counts what they stood for, of the others what they look like. So both have weights of their own, but for
+the language model, which has one weight for whole messages. Each annotated token is looked at as if it had not been
+seen: without itself among the replacements, and with a language model of the other parts of the messages (jackknife),
+and, where no list of words is given, with their words alone. The weights have the highest likelihood
+(``engine.optim``). Most words are right as they are, so that the likely answer is too often to leave a word alone: the
+weights of the word itself are then lowered as far as F1 of the changes in the annotated messages rises.
 
-Och and Ney, "Discriminative training and maximum entropy models for statistical machine translation", 2002.
-"""
+**The channel** is estimated by expectation maximisation. From annotated messages every changed word is an example with
+one word that was meant; without, the words of the messages outside the lexicon, each with its confusion set and the
+frequencies of that in clean text as prior.
+
+Och and Ney, "Discriminative training and maximum entropy models for statistical machine translation", 2002; Cook and
+Stevenson, "An unsupervised model for text message normalization", 2009."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from corpuscle.engine import likelihood
 from corpuscle.engine.mert import Pools
 from corpuscle.lm import NgramModel
-from corpuscle.normalise.candidates import CHANGE, CONTEXT, DEFAULTS, FEATURES, ITSELF, SEEN, SEEN_COLUMNS, seen_columns
-from corpuscle.normalise.contexts import Messages, context_scores, places_of
+from corpuscle.normalise.candidates import (
+    CHANGE,
+    CONTEXT,
+    DEFAULTS,
+    FEATURES,
+    ITSELF,
+    SEEN,
+    SEEN_COLUMNS,
+    context_scores,
+    places_of,
+    seen_columns,
+)
 from corpuscle.normalise.decoding import support_of
+from corpuscle.normalise.kernels.words import COUNTS, Channel, Spelled, add_counts
+from corpuscle.normalise.lexicon import Messages
+from corpuscle.normalise.tokens import is_examined, letters_of_word, reduced
 from corpuscle.random import folds
 from corpuscle.text.columns import Normalised
 from corpuscle.text.corpus import starts_of
 
 if TYPE_CHECKING:
     from corpuscle.normalise.normaliser import Normaliser
+
 
 _FOLDS = 5
 _PENALTY = 1e-6
@@ -73,15 +92,6 @@ def fitted_weights(
     return weights
 
 
-def _doubled(table: np.ndarray, seen: bool) -> np.ndarray:
-    """Features of an unseen word in the first half of the columns, those of a seen one in the second; the context
-    always in the second."""
-    both = np.zeros((len(table), 2, table.shape[1]))
-    both[:, int(seen)] = table
-    both[:, :, CONTEXT] = [0.0, 1.0] * table[:, CONTEXT, None]
-    return both.reshape(len(table), -1)
-
-
 def _add(
     model: Normaliser, typed: Messages, meant: Messages, lm: NgramModel, tables: list[np.ndarray],
     right: list[np.ndarray],
@@ -109,7 +119,12 @@ def _add(
         if at >= 0 and entry.counts[at] == 1 and table[at, ITSELF] == 0:  # without it, its change is rarer by one
             shared = table[:, CHANGE] == table[at, CHANGE]
             table[shared, CHANGE] = np.log(np.maximum(np.exp(table[shared, CHANGE]) - 1.0, 1.0))
-        tables.append(_doubled(table[kept], counts.any()))
+        # Features of an unseen word in the first half of the columns, those of a seen one in the second; the context
+        # always in the second.
+        both = np.zeros((int(kept.sum()), 2, table.shape[1]))
+        both[:, int(counts.any())] = table[kept]
+        both[:, :, CONTEXT] = [0.0, 1.0] * table[kept, CONTEXT, None]
+        tables.append(both.reshape(len(both), -1))
         right.append(own[kept])
     return ill_formed
 
@@ -152,3 +167,67 @@ def best_threshold(model: Normaliser, dev: Normalised) -> float:
     )  # fmt: skip
     figures = [2.0 * right[sure >= least].sum() / max(1, (sure >= least).sum() + wrong) for least in _THRESHOLDS]
     return float(_THRESHOLDS[int(np.argmax(figures))])
+
+
+_TYPED = 2000
+"""The number of words that the channel is fitted to without annotated messages."""
+_PASSES = 10
+_ADDED = 0.5
+"""Added to every expected count, so that nothing becomes impossible."""
+
+
+class Example(NamedTuple):
+    """A typed word, its letters int32, and the words that may have been meant by number, int32, with their prior
+    probabilities, float64; ``times``: how often it was typed."""
+
+    typed: np.ndarray
+    words: np.ndarray
+    shares: np.ndarray
+    times: float
+
+
+def fitted_channel(
+    channel: Channel, examples: Sequence[Example], spelled: Spelled, vowels: np.ndarray
+) -> tuple[Channel, list[float]]:
+    """A channel under which the examples are more likely, from one to begin with, and the log likelihood before each
+    pass."""
+    history = []
+    for _ in range(_PASSES):
+        counts, total = np.full(COUNTS, _ADDED), 0.0
+        for one in examples:
+            own = np.zeros(COUNTS)
+            value = add_counts(one.typed, spelled, vowels, one.words, one.shares, channel, own)
+            if value > -np.inf:
+                total += one.times * value
+                counts += one.times * own
+        history.append(total)
+        types, (insert, *read, end), kept = counts[:4], counts[4:9], counts[9:].reshape(3, 2)
+        keep, substitute, delete = (np.array(read) / sum(read)).tolist()
+        first, consonant, vowel = (kept[:, 0] / kept.sum(axis=1)).tolist()
+        insert = float(insert / (insert + sum(read) + end))
+        shares = types / types.sum()
+        channel = Channel(insert, keep, substitute, delete, channel.alphabet, first, consonant, vowel, shares)
+    return channel, history
+
+
+def pair_examples(model: Normaliser, pairs: Sequence[tuple[str, str]]) -> list[Example]:
+    """The changed words of annotated messages, as typed and as meant, in lower case."""
+    number = model.lexicon_.number
+    found = Counter(pair for pair in pairs if pair[0] != pair[1] and pair[1] in number)
+    return [
+        Example(letters_of_word(reduced(typed, model.repeats)), np.array([number[meant]], np.int32), np.ones(1), times)
+        for (typed, meant), times in found.items()
+    ]
+
+
+def message_examples(model: Normaliser, messages: Sequence[Sequence[str]]) -> list[Example]:
+    """The most frequent words of messages (lower case) that are not in the lexicon, with their confusion sets."""
+    lexicon, examples = model.lexicon_, []
+    words = Counter(word for message in messages for word in message if is_examined(word) and word not in lexicon)
+    for word, times in words.most_common(_TYPED):
+        token = reduced(word, model.repeats)
+        near = lexicon.confusion_set(token, model.reach)
+        if len(near):
+            prior = np.exp(lexicon.log_frequency[near])
+            examples.append(Example(letters_of_word(token), near, prior / prior.sum(), times))
+    return examples
