@@ -21,10 +21,9 @@ import numpy as np
 
 from corpuscle import model as container
 from corpuscle.disambiguate.analysers import Entry
+from corpuscle.disambiguate.analyses import COUNTS, Counts, Lists, Ranking, Rows, Text, in_order, text_of
 from corpuscle.disambiguate.base import Disambiguator, Learning
-from corpuscle.disambiguate.counts import COUNTS, Counts, Rows
-from corpuscle.disambiguate.kernels.sequences import best_sequences, expected
-from corpuscle.disambiguate.lists import Lists, Ranking, Text, in_order, text_of
+from corpuscle.disambiguate.kernels.ranking import best_sequences, expected
 from corpuscle.disambiguate.ranker import Ranker
 from corpuscle.disambiguate.settings import SequenceSettings
 from corpuscle.disambiguate.twopass import FIRST_RANKER, contain, first_pass, ranker_inside

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from corpuscle.disambiguate.kernels.overlaps import Sparse, common_words
+from corpuscle.disambiguate.kernels.ranking import Sparse, common_words
 from corpuscle.hashing import find
 from corpuscle.model import Array
 from corpuscle.text.corpus import starts_of

@@ -23,15 +23,12 @@ import numpy as np
 from corpuscle import model as container
 from corpuscle.entities.base import EntityTagger, Guess, Tagged
 from corpuscle.entities.dictionary import DICTIONARY, Dictionary
-from corpuscle.entities.discontinuous import FEWEST, PIECES, ChainOutput, Part, Pieces, with_pieces
+from corpuscle.entities.discontinuous import FEWEST, PAIRING, PIECES, ChainOutput, Pairing, Part, Pieces, with_pieces
 from corpuscle.entities.documents import Documents
-from corpuscle.entities.features import Sheet
+from corpuscle.entities.features import NC_ARRAYS, NcValues, Sheet, cross_fitted, document_features, parts_of
 from corpuscle.entities.inspection import Feature, heaviest_features
 from corpuscle.entities.kernels.fields import Field, k_best_tags, likely_tags, tag_tokens
 from corpuscle.entities.learning import field_of, learn_field, steps_of
-from corpuscle.entities.ncvalue import NC_ARRAYS, NcValues, cross_fitted
-from corpuscle.entities.pairing import PAIRING, Pairing
-from corpuscle.entities.second_pass import document_features, parts_of
 from corpuscle.entities.settings import CrfSettings
 from corpuscle.errors import warn
 from corpuscle.hashing import hashes_of

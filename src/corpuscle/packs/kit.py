@@ -37,8 +37,9 @@ from typing import Any, NamedTuple
 from corpuscle.errors import InputError
 from corpuscle.text.files import AnyPath, decode, open_bytes, reading
 from corpuscle.text.formats import format_of
-from corpuscle.text.interlinear import TIER_ROLES
+from corpuscle.text.interlinear import TIER_ROLES, TierFound
 from corpuscle.text.scripts import LANGUAGES
+from corpuscle.text.wording import percent
 
 ROLES = {
     "text": "running text",
@@ -325,3 +326,90 @@ def find_kit(folder: AnyPath, pack: AnyPath) -> Kit:
     """Look at a folder and say what each of its files is; ``pack`` is where the results go, which is no part of a
     kit. Files are taken as they are; ``corpuscle.packs.intake`` also prepares them."""
     return kit_of(Path(folder), recognise(folder, pack))
+
+
+# ---- files as they were found
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What is wrong with a file, what to do about it (to be copied, where it is a command), and whether the file is
+    used in spite of it."""
+
+    what: str
+    fix: str = ""
+    used: bool = True
+
+    def __str__(self) -> str:
+        return self.what + (f"; {self.fix}" if self.fix else "")
+
+
+@dataclass
+class FileRow:
+    """A file of the kit as it was found: ``role`` (None: ``reason``), form, encoding, script, lines, words per line,
+    the share of punctuation that is attached to words, what was done to it, and what is wrong with it."""
+
+    name: str
+    role: str | None
+    form: str = "plain"
+    reason: str = ""
+    encoding: str = ""
+    script: str = ""
+    lines: int = 0
+    words: float = 0.0
+    attached: float = 0.0
+    done: list[str] = field(default_factory=list)
+    problems: list[Problem] = field(default_factory=list)
+    bad: list[tuple[int, str]] = field(default_factory=list)
+    tiers: tuple[TierFound, ...] = ()
+
+    def to_json(self) -> dict[str, object]:
+        """Plain data."""
+        return {
+            "name": self.name, "role": self.role, "form": self.form, "reason": self.reason, "encoding": self.encoding,
+            "script": self.script, "lines": self.lines, "words_a_line": round(self.words, 2),
+            "attached_punctuation": round(self.attached, 4), "done": self.done,
+            "problems": [{"what": p.what, "fix": p.fix, "used": p.used} for p in self.problems],
+            "bad_lines": [{"line": line, "why": why} for line, why in self.bad],
+            "tiers": [{"name": t.name, "role": t.role, "annotations": t.annotations} for t in self.tiers],
+        }  # fmt: skip
+
+
+def show_rows(rows: Iterable[FileRow], many: int = 30) -> list[tuple[str, ...]]:
+    """The table of files for people; files of one folder that are alike in everything stand together if there are
+    many."""
+    rows = list(rows)
+    groups: dict[tuple[object, ...], list[FileRow]] = {}
+    for row in rows:
+        alike = (
+            str(PurePosixPath(row.name).parent),
+            PurePosixPath(row.name).suffix,
+            row.role,
+            row.encoding,
+            row.script,
+        )
+        own = (row.name,) if row.problems or row.tiers or len(rows) <= many else ()
+        groups.setdefault((*alike, row.reason, bool(row.done), *own), []).append(row)
+    shown: list[tuple[str, ...]] = []
+    for group in groups.values():
+        first = group[0]
+        one = len(group) == 1
+        folder, suffix = PurePosixPath(first.name).parent, PurePosixPath(first.name).suffix
+        name = first.name if one else f"{folder}/*{suffix} ({len(group)} files)".removeprefix("./")
+        lines = sum(row.lines for row in group)
+        words = sum(row.words * row.lines for row in group) / max(1, lines)
+        attached = sum(row.attached * row.lines for row in group) / max(1, lines)
+        said = [*map(str, first.problems), *first.done, *([f"not used: {first.reason}"] if first.role is None else [])]
+        if first.tiers:
+            said.append(
+                "tiers " + ", ".join(f"{t.name} = {t.role or 'not used'} ({t.annotations:,})" for t in first.tiers)
+            )
+        measured = first.role in ("text", "parallel", "interlinear")
+        shown.append(
+            (
+                name, first.role or "-", first.encoding, first.script, f"{lines:,}" if lines else "",
+                f"{words:.1f}" if measured else "", percent(attached, 0) if measured else "",
+                "; ".join(said) or ("as it is" if one else ""),
+            )
+        )  # fmt: skip
+    return shown

@@ -12,10 +12,9 @@ from typing import Any, NamedTuple
 
 from corpuscle import __version__
 from corpuscle.packs import page
-from corpuscle.packs.chapter import Chapter
-from corpuscle.packs.findings import Findings
-from corpuscle.packs.intake import Intake, show_rows
-from corpuscle.packs.kit import ROLES, Kit
+from corpuscle.packs.chapter import Chapter, Findings
+from corpuscle.packs.intake import Intake
+from corpuscle.packs.kit import ROLES, Kit, show_rows
 from corpuscle.packs.pack import Pack
 from corpuscle.packs.step import Step
 from corpuscle.text.html import Html, code, div, element, h3, p, section, small, span

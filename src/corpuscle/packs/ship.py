@@ -19,9 +19,9 @@ from typing import Any, NamedTuple
 from corpuscle.errors import CorpuscleError, InputError
 from corpuscle.model import read_header, source_date
 from corpuscle.packs import page
-from corpuscle.packs.job import Job
 from corpuscle.packs.kit import Kit, find_kit
 from corpuscle.packs.pack import Pack, record_digest
+from corpuscle.packs.step import Job
 from corpuscle.text import read_text
 from corpuscle.text.files import AnyPath, reading, write_atomically
 from corpuscle.text.html import Html, element, p

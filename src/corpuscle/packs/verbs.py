@@ -22,7 +22,8 @@ def _checked(kit: str | None, pack: str, encoding: str | None, strict: bool) -> 
     from pathlib import Path
     from tempfile import TemporaryDirectory
 
-    from corpuscle.packs.intake import show_rows, take_in
+    from corpuscle.packs.intake import take_in
+    from corpuscle.packs.kit import show_rows
     from corpuscle.progress import one_line
 
     if kit is None:

@@ -31,7 +31,7 @@ import numpy as np
 
 from corpuscle.compiled import kernel, part
 from corpuscle.engine.containers.hashtable import find
-from corpuscle.entities.kernels.lookup import longer
+from corpuscle.entities.kernels.features import longer
 from corpuscle.random import mix
 
 LONGEST, FARTHEST = 3, 10

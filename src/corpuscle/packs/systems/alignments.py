@@ -22,11 +22,8 @@ from corpuscle.align.linked_groups import linked_groups, read_linked, with_group
 from corpuscle.errors import CorpuscleWarning, InputError
 from corpuscle.figures import alignment_grid
 from corpuscle.packs import page
-from corpuscle.packs.chapter import Card, Chapter, amount, grade
-from corpuscle.packs.findings import Findings, Table, pick
-from corpuscle.packs.heldout import tenth
-from corpuscle.packs.job import Job, Parallel
-from corpuscle.packs.step import Step, check_enough, naming, wrong_files
+from corpuscle.packs.chapter import Card, Chapter, Findings, Table, amount, grade, pick
+from corpuscle.packs.step import Job, Parallel, Step, check_enough, naming, tenth, wrong_files
 from corpuscle.packs.systems import dictionary
 from corpuscle.packs.systems.dictionary import PAGE, TABLES
 from corpuscle.text import Bitext

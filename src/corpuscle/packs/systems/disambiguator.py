@@ -16,15 +16,13 @@ import numpy as np
 
 from corpuscle.disambiguate import BaselineDisambiguator, Disambiguator, Ranker, read_candidates
 from corpuscle.disambiguate.analysers import Entry
-from corpuscle.disambiguate.labels import MISSING, elements_of
+from corpuscle.disambiguate.analyses import MISSING, elements_of
 from corpuscle.errors import InputError
 from corpuscle.figures import WordShown, draw_readings
 from corpuscle.measure import Result, analyses, ranks_of
 from corpuscle.packs import page
-from corpuscle.packs.chapter import Card, Chapter, between, compared, learned_from
-from corpuscle.packs.findings import Findings, Table, pick
-from corpuscle.packs.job import Job
-from corpuscle.packs.step import Step, check_enough, checked_by
+from corpuscle.packs.chapter import Card, Chapter, Findings, Table, between, compared, learned_from, pick
+from corpuscle.packs.step import Job, Step, check_enough, checked_by
 from corpuscle.text.html import h3, p
 from corpuscle.text.scripts import isolated
 from corpuscle.text.treebank import Treebank

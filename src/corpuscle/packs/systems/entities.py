@@ -22,11 +22,8 @@ from corpuscle.errors import InputError
 from corpuscle.figures import draw_mentions
 from corpuscle.measure import Result, mention_scores, mention_scores_by_type
 from corpuscle.packs import page
-from corpuscle.packs.chapter import Card, Chapter, between, compared, learned_from
-from corpuscle.packs.findings import Findings, Table, pick, with_counts
-from corpuscle.packs.heldout import tenth
-from corpuscle.packs.job import Job
-from corpuscle.packs.step import Step, check_enough, wrong_files
+from corpuscle.packs.chapter import Card, Chapter, Findings, Table, between, compared, learned_from, pick, with_counts
+from corpuscle.packs.step import Job, Step, check_enough, tenth, wrong_files
 from corpuscle.packs.systems.word_classes import FILE as CLASSES
 from corpuscle.text.html import h3, p
 from corpuscle.text.mention_tags import TokenMention

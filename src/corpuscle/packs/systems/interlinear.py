@@ -12,11 +12,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from corpuscle.packs import page
-from corpuscle.packs.chapter import Card, Chapter
-from corpuscle.packs.findings import Findings, Table, pick
-from corpuscle.packs.job import Job
-from corpuscle.packs.preparation import form_of, read_interlinear
-from corpuscle.packs.step import Step, check_enough
+from corpuscle.packs.chapter import Card, Chapter, Findings, Table, pick
+from corpuscle.packs.intake import form_of, read_interlinear
+from corpuscle.packs.step import Job, Step, check_enough
 from corpuscle.text.html import Html, bdi, div, element, h3, p, span
 from corpuscle.text.interlinear import Interlinear, Phrase, completed, gloss_table, morph_table, write_interlinear
 from corpuscle.text.tables import write_table

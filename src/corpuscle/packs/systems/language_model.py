@@ -20,11 +20,8 @@ from corpuscle.figures import Series, line_plot
 from corpuscle.lm import LanguageModel, NgramModel, PlreModel, find_markup
 from corpuscle.measure import Result
 from corpuscle.packs import page
-from corpuscle.packs.chapter import Card, Chapter, amount, grade
-from corpuscle.packs.findings import Findings, Table, pick, with_counts
-from corpuscle.packs.heldout import FEWEST_DOCUMENTS, part_held
-from corpuscle.packs.job import FEWEST_SPACES, Job
-from corpuscle.packs.step import Step
+from corpuscle.packs.chapter import Card, Chapter, Findings, Table, amount, grade, pick, with_counts
+from corpuscle.packs.step import FEWEST_DOCUMENTS, FEWEST_SPACES, Job, Step, part_held
 from corpuscle.progress import bar
 from corpuscle.random import purpose_id, shuffle, stream
 from corpuscle.text.corpus import Corpus

@@ -20,11 +20,8 @@ from corpuscle.measure import Result, normalisation_scores
 from corpuscle.normalise import Choice, Normaliser, error_categories, read_slang, survey_of
 from corpuscle.normalise.tokens import is_examined
 from corpuscle.packs import page
-from corpuscle.packs.chapter import Card, Chapter, between, compared
-from corpuscle.packs.findings import Findings, Table, pick, with_counts
-from corpuscle.packs.heldout import tenth
-from corpuscle.packs.job import Job
-from corpuscle.packs.step import LeftOut, Step, check_enough, checked_by, naming
+from corpuscle.packs.chapter import Card, Chapter, Findings, Table, between, compared, pick, with_counts
+from corpuscle.packs.step import Job, LeftOut, Step, check_enough, checked_by, naming, tenth
 from corpuscle.text.files import read_lines
 from corpuscle.text.html import p
 from corpuscle.text.normalised import Normalised, read_normalised

@@ -16,11 +16,8 @@ import numpy as np
 
 from corpuscle.measure import Result, segmentation_scores
 from corpuscle.packs import page
-from corpuscle.packs.chapter import Card, Chapter, grade
-from corpuscle.packs.findings import Findings, pick, with_counts
-from corpuscle.packs.heldout import part_held, split
-from corpuscle.packs.job import FEWEST_SPACES, SEGMENTED, Job
-from corpuscle.packs.step import LeftOut, Step, by_rule, naming
+from corpuscle.packs.chapter import Card, Chapter, Findings, grade, pick, with_counts
+from corpuscle.packs.step import FEWEST_SPACES, SEGMENTED, Job, LeftOut, Step, by_rule, naming, part_held, split
 from corpuscle.segment import NestedSegmenter
 from corpuscle.segment.chain import HISTORY
 from corpuscle.text import read_text, write_text

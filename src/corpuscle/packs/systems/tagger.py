@@ -16,10 +16,8 @@ import numpy as np
 from corpuscle.measure import Result, tagging, tagging_by_tag
 from corpuscle.measure.tags import TAG_LAYERS
 from corpuscle.packs import page
-from corpuscle.packs.chapter import Card, Chapter, between, grade, learned_from
-from corpuscle.packs.findings import Findings, Table
-from corpuscle.packs.job import Job
-from corpuscle.packs.step import Step, check_enough
+from corpuscle.packs.chapter import Card, Chapter, Findings, Table, between, grade, learned_from
+from corpuscle.packs.step import Job, Step, check_enough
 from corpuscle.tag import Tagger
 from corpuscle.text.scripts import isolated
 from corpuscle.text.treebank import Treebank

@@ -18,11 +18,8 @@ from corpuscle.figures import shaded_text
 from corpuscle.figures.svg import colour_of
 from corpuscle.measure import Result
 from corpuscle.packs import page
-from corpuscle.packs.chapter import Card, Chapter, between, grade
-from corpuscle.packs.findings import Findings, Table, pick
-from corpuscle.packs.heldout import held_documents
-from corpuscle.packs.job import Job
-from corpuscle.packs.step import LeftOut, Step, by_rule, check_enough, naming
+from corpuscle.packs.chapter import Card, Chapter, Findings, Table, between, grade, pick
+from corpuscle.packs.step import Job, LeftOut, Step, by_rule, check_enough, held_documents, naming
 from corpuscle.text.corpus import Corpus
 from corpuscle.text.html import Html, element, fragment, h3, p, span
 from corpuscle.text.scripts import isolated

@@ -15,11 +15,8 @@ import numpy as np
 
 from corpuscle.measure import Result, bleu
 from corpuscle.packs import page
-from corpuscle.packs.chapter import Card, Chapter, amount, between, grade, learned_from
-from corpuscle.packs.findings import Findings, pick
-from corpuscle.packs.heldout import tenth
-from corpuscle.packs.job import Job
-from corpuscle.packs.step import Step, check_enough, naming
+from corpuscle.packs.chapter import Card, Chapter, Findings, amount, between, grade, learned_from, pick
+from corpuscle.packs.step import Job, Step, check_enough, naming, tenth
 from corpuscle.packs.systems.alignments import LINKS
 from corpuscle.text import Bitext
 from corpuscle.text.alignments import read_pharaoh

@@ -18,11 +18,8 @@ from corpuscle.errors import InputError
 from corpuscle.figures import phrase_lattice
 from corpuscle.measure import Result, news_measures
 from corpuscle.packs import page
-from corpuscle.packs.chapter import Card, Chapter, between, grade, learned_from
-from corpuscle.packs.findings import Findings, Table, pick
-from corpuscle.packs.heldout import tenth
-from corpuscle.packs.job import Job
-from corpuscle.packs.step import LeftOut, Step, check_enough, naming, wrong_files
+from corpuscle.packs.chapter import Card, Chapter, Findings, Table, between, grade, learned_from, pick
+from corpuscle.packs.step import Job, LeftOut, Step, check_enough, naming, tenth, wrong_files
 from corpuscle.text.characters import clusters
 from corpuscle.text.html import p
 from corpuscle.text.pairs import Pair, read_pairs

@@ -19,10 +19,8 @@ import numpy as np
 
 from corpuscle.figures import LeafShown, merge_tree
 from corpuscle.packs import page
-from corpuscle.packs.chapter import Card, Chapter
-from corpuscle.packs.findings import Findings, Table, pick
-from corpuscle.packs.job import Job
-from corpuscle.packs.step import Step
+from corpuscle.packs.chapter import Card, Chapter, Findings, Table, pick
+from corpuscle.packs.step import Job, Step
 from corpuscle.text.html import element, h3, p
 from corpuscle.text.vocab import FIRST
 from corpuscle.text.wording import clip, counted, percent

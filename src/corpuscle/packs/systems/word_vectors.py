@@ -21,10 +21,8 @@ import numpy as np
 from corpuscle.errors import InputError, SettingError, warn
 from corpuscle.figures.maps import Place, place_map
 from corpuscle.packs import page
-from corpuscle.packs.chapter import Card, Chapter, amount
-from corpuscle.packs.findings import Findings, Table, pick
-from corpuscle.packs.job import Job
-from corpuscle.packs.step import LeftOut, Step, by_rule, check_enough
+from corpuscle.packs.chapter import Card, Chapter, Findings, Table, amount, pick
+from corpuscle.packs.step import Job, LeftOut, Step, by_rule, check_enough
 from corpuscle.packs.systems.word_classes import number_of_classes
 from corpuscle.text.conllu import read_conllu
 from corpuscle.text.corpus import Corpus
