@@ -41,8 +41,7 @@ from corpuscle.text.tables import read_table
 from corpuscle.text.treebank import LAYERS, Insertions, Treebank
 from corpuscle.text.vocab import FIRST, Vocab
 
-LONGEST, MOST = 5, 20
-"""Letters of the longest ending that is looked up; analyses that are guessed at most."""
+LONGEST, MOST = 5, 20  # letters of the longest ending that is looked up; analyses that are guessed at most
 _RULE_END = "\x1f"
 
 LEXICON = {

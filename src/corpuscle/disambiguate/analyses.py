@@ -23,13 +23,10 @@ from corpuscle.model import Array
 from corpuscle.text.corpus import items_of
 from corpuscle.text.treebank import Treebank
 
-MISSING = "-"
-"""The value of an element that an analysis does not have."""
-
+MISSING = "-"  # the value of an element that an analysis does not have
 _COLUMNS = {"lemma": "lemmas", "pos": "tags", "dpos": "xpos"}
 _VOWELS = re.compile("[\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06dc\u06df-\u06e8\u06ea-\u06ed]+")
-EDGES = hashes_of(["\x02", "\x03"])
-"""What stands before the first word of a sentence, and behind the last."""
+EDGES = hashes_of(["\x02", "\x03"])  # what stands before the first word of a sentence, and behind the last
 
 
 def written(form: str, strip_vowels: bool = True) -> str:

@@ -64,8 +64,7 @@ ARRAYS = {
 """What the file of every disambiguator holds."""
 
 
-Reading = dict[str, Any]
-"""A word as it is shown to readers and annotators, for JSON."""
+Reading = dict[str, Any]  # a word as it is shown to readers and annotators, for JSON
 
 
 class Learning(NamedTuple):

@@ -47,9 +47,7 @@ from corpuscle.settings import learned
 from corpuscle.text.treebank import Treebank
 
 _ALL = slice(None)
-_ROWS = 20_000
-"""A worker scores about so many candidates at a time."""
-
+_ROWS = 20_000  # a worker scores about this number of candidates at a time
 WEIGHTS = {name: Array("float64", ("numbers",), finite=True) for name in Weights._fields}
 _VOTES = {
     "votes/weights": Array("float64", ("elements", "numbers"), finite=True),

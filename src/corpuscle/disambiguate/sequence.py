@@ -33,8 +33,7 @@ from corpuscle.settings import learned
 from corpuscle.text.corpus import starts_of
 from corpuscle.text.treebank import Treebank
 
-_STEP = 2000
-"""Sentences that are decoded by one call."""
+_STEP = 2000  # sentences that are decoded by one call
 _ROUNDS = 60
 
 

@@ -22,11 +22,8 @@ from corpuscle.model import Array
 from corpuscle.text.corpus import starts_of
 
 _SMOOTHING = 0.1
-_STEP = 1_000_000
-"""Words that are compared by one call."""
-WIDTH = 3
-"""Numbers of a candidate."""
-
+_STEP = 1_000_000  # words that are compared by one call
+WIDTH = 3  # numbers of a candidate
 TOPICS = {
     "topics/words": Array("uint64", ("topic_words",), rising=True),
     "topics/lemmas": Array("uint64", ("topic_lemmas",), rising=True),

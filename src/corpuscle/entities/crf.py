@@ -48,14 +48,10 @@ from corpuscle.text.overlap import item_hashes
 from corpuscle.text.vocab import FIRST, Vocab
 from corpuscle.words import SOURCES, WordFeatures
 
-_CHUNK = 20_000
-"""A worker tags about so many tokens at a time."""
+_CHUNK = 20_000  # a worker tags about this number of tokens at a time
 _FEWEST_TYPE = 5
-_FEWEST_DOCUMENTS = 5
-"""Sections that fewer documents have are all "other"."""
-_FEWEST_AMBIGUOUS = 20
-"""A classifier of pairs is tried where at least so many sentences have several pieces."""
-
+_FEWEST_DOCUMENTS = 5  # sections that fewer documents have are all "other"
+_FEWEST_AMBIGUOUS = 20  # a classifier of pairs is tried where at least this number of sentences have several pieces
 FIELD = {
     "field/keys": Array("uint64", ("features",)),
     "field/starts": Array("int64", ("features+1",), offsets_into="weights"),

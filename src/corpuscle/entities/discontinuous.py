@@ -46,12 +46,9 @@ from corpuscle.model import Array
 from corpuscle.text.mention_tags import TokenMention, mentions_of_tags, tags_of_mentions
 from corpuscle.text.wording import shape_of
 
-FEWEST = 50
-"""A classifier is tried where the training text has at least so many mentions in two pieces."""
-_COMMON = 3
-"""Words that open or close gaps do so for at least so many different pieces."""
-_NEGATIVES = 60_000
-"""About so many wrong candidates are learned from, with the weight of all."""
+FEWEST = 50  # a classifier is tried where the training text has at least this number of mentions in two pieces
+_COMMON = 3  # words that open or close gaps do so for at least this number of different pieces
+_NEGATIVES = 60_000  # about this number of wrong candidates are learned from, with the weight of all
 _THRESHOLDS = np.arange(0.1, 0.95, 0.05)
 _ENDING = 3
 _STRETCHES = range(2, 5)
@@ -335,16 +332,13 @@ def _mentions(
     return mentions
 
 
-_BUCKETS = 128
-"""Words between two runs, and the last and first word of the two, are hashed to so many numbers each."""
+_BUCKETS = 128  # words between two runs, and the last and first word of the two, are hashed to this number of features each
 _EDGES = (1, 2, 3, 5, 9, 15)
-_NEAR = 6
-"""Words between runs count where there are at most so many."""
+_NEAR = 6  # words between runs count where there are at most this number
 WIDTH = 4 + len(_EDGES) + 1 + 3 + 3 * _BUCKETS
 
 PAIRING = {"pairing": Array("float64", (WIDTH,), finite=True, optional=True)}
-Runs = dict[str, tuple[list[list[int]], list[list[int]]]]
-"""Type -> its runs of own (D) and of shared (H) words."""
+Runs = dict[str, tuple[list[list[int]], list[list[int]]]]  # type -> its runs of own (D) and of shared (H) words
 
 
 def runs_of_tags(tags: Sequence[str]) -> tuple[list[TokenMention], Runs]:

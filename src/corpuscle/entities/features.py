@@ -286,16 +286,12 @@ def _any_between(bounds: np.ndarray, places: Sequence[int]) -> np.ndarray:
 
 
 WINDOW = 2
-_FEWEST_MENTIONS = 20
-"""A section with fewer mentions has the weights of all sections together."""
+_FEWEST_MENTIONS = 20  # a section with fewer mentions has the weights of all sections together
 _FOLDS = 5
-_SMALL = 1000
-"""In texts of fewer tokens a word type says nothing: its occurrence is judged alone."""
+_SMALL = 1000  # in texts of fewer tokens a word type says nothing: its occurrence is judged alone
 _OPEN_CLASS = ("N", "V", "ADJ", "ADV", "JJ", "RB")
 _CLOSED_CLASS = ("NUM",)
-ALL = np.uint64(0)
-"""The section that stands for all sections."""
-
+ALL = np.uint64(0)  # the section that stands for all sections
 NC_ARRAYS = {
     "nc/keys": Array("uint64", ("nc_words",), rising=True),
     "nc/weights": Array("float64", ("nc_words", 2), low=0.0, high=1.0000001),

@@ -28,8 +28,7 @@ from corpuscle.errors import SettingError
 from corpuscle.progress import Bar, bar
 
 _CHUNK = 50_000
-_SMALL = 2000
-"""With fewer sentences, passes over all of them at once are quick, and do better."""
+_SMALL = 2000  # with fewer sentences, passes over all of them at once are quick, and do better
 
 
 class Steps(NamedTuple):

@@ -116,8 +116,7 @@ def compared(what: str, ours: float, simple: float, name: str) -> str:
     return f"{how} {link} {name}: {what} {percent(ours, 0)}, compared with {percent(simple, 0)}."
 
 
-Table = tuple[Mapping[str, Any], ...]
-"""Rows with the same columns: strings and numbers by name."""
+Table = tuple[Mapping[str, Any], ...]  # rows with the same columns: strings and numbers by name
 
 
 @dataclass(frozen=True, kw_only=True)

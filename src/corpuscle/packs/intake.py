@@ -37,8 +37,7 @@ from corpuscle.text.tables import write_table
 from corpuscle.text.tmx import read_tmx
 from corpuscle.text.wording import counted
 
-PREPARED = "prepared"
-"""The folder of the pack for files that had to be prepared."""
+PREPARED = "prepared"  # the folder of the pack for files that had to be prepared
 
 
 @dataclass(frozen=True)
@@ -156,18 +155,12 @@ def write_glosses(intake: Intake, pack: Path) -> None:
         path.unlink(missing_ok=True)
 
 
-ATTACHED = 0.5
-"""Text with at least this share of its punctuation attached to words is running text."""
-
-SAMPLE = 100_000
-"""So many characters of a file tell its script and its punctuation."""
-
+ATTACHED = 0.5  # text with at least this share of its punctuation attached to words is running text
+SAMPLE = 100_000  # characters of a file that tell its script and its punctuation
 _FEWEST_MARKS, _FEWEST_SPACES = 10, 0.02
 _WITHIN = "-‐‑'’ʼ·._@/:&"
 
-MOST_BAD = 0.1
-"""A file with more lines that cannot be read than this share is not used at all."""
-
+MOST_BAD = 0.1  # a file with more lines that cannot be read than this share is not used at all
 _FEW = 5
 _HEADINGS = {
     "name", "names", "source", "target", "src", "tgt", "word", "words", "translation", "transliteration", "gloss",

@@ -268,9 +268,7 @@ class LoadedPack:
         return fragment(table(("", "what was learned", "model"), rows), element("p", link))
 
 
-Text = str | Sequence[str] | Sequence[Sequence[str]]
-"""Running text, sentences of running text, or sentences of words."""
-
+Text = str | Sequence[str] | Sequence[Sequence[str]]  # running text, sentences of running text, or sentences of words
 _TREE = ("tags", "xpos", "features", "lemmas")
 _TOPICS, _TYPICAL = 3, 5
 

@@ -48,14 +48,9 @@ from corpuscle.text.files import AnyPath, write_atomically
 STEPS: tuple[Step, ...] = tuple(find(place) for task in TASKS.values() for place in task.step.split())
 """All that can be learned, in the order of the catalogue, in which it is done."""
 
-_MOST_ERRORS = 20
-"""At most this number of errors of a step is shown one by one."""
-
-_MOST_SAID = 20
-"""At most this number of lines about files is said before learning begins."""
-
-_WORTH_COMPILING = 5000
-"""Bytes."""
+_MOST_ERRORS = 20  # at most this number of errors of a step is shown one by one
+_MOST_SAID = 20  # at most this number of lines about files is said before learning begins
+_WORTH_COMPILING = 5000  # bytes
 
 
 @dataclass(frozen=True)

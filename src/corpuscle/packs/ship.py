@@ -33,10 +33,8 @@ _REPORTS = ("report.html", "report.json")
 _FIRST_DATE = (1980, 1, 1, 0, 0, 0)
 _PIECE = 1 << 20
 SCRIPT = Path(__file__).with_name("concordance.js")
-_LONGEST = 2000
-"""Characters of a sentence; what is longer is no sentence."""
-Line = tuple[str, str, str]
-"""A sentence, its translation if there is one, and the way its letters run."""
+_LONGEST = 2000  # characters of a sentence; what is longer is no sentence
+Line = tuple[str, str, str]  # a sentence, its translation if there is one, and the way its letters run
 
 
 def open_pack(folder: AnyPath) -> Pack:

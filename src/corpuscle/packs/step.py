@@ -128,16 +128,11 @@ class Step:
             return None
 
 
-FEWEST_SENTENCES = 20
-"""With fewer, a tenth held out says nothing."""
-
-FEWEST_SPACES = 0.02
-"""A text with a smaller share of spaces among its characters is taken to be written without them."""
-
+FEWEST_SENTENCES = 20  # with fewer, a tenth held out says nothing
+FEWEST_SPACES = 0.02  # a text with a smaller share of spaces among its characters is taken to be written without them
 _SPACES = " \t\n\v\f\r"
 
-SEGMENTED = "segmented.txt"
-"""Where the segmenter writes the words of such a text, in the pack."""
+SEGMENTED = "segmented.txt"  # where the segmenter writes the words of such a text, in the pack
 
 
 class Parallel(NamedTuple):
@@ -337,8 +332,7 @@ class Job:
 
 SHARE = 0.1
 T = TypeVar("T")
-FEWEST_DOCUMENTS = 10
-"""With fewer, documents are not kept together."""
+FEWEST_DOCUMENTS = 10  # with fewer, documents are not kept together
 
 
 class Split(NamedTuple):

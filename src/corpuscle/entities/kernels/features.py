@@ -127,8 +127,7 @@ def look_up(words, starts, index, keys, kinds, found, begins):
             i = max(end, i + 1)  # behind the entry: entries do not overlap
 
 
-SHARES = 5
-"""How many occurrences are in a mention: none, below a quarter, below three, below all, all."""
+SHARES = 5  # how many occurrences are in a mention: none, below a quarter, below three, below all, all
 
 
 @part(inline=True)

@@ -29,9 +29,7 @@ from corpuscle.text.vocab import FIRST
 from corpuscle.text.wording import clip, counted
 
 PAGE, TABLES = "dictionary.html", ("dictionary.tsv", "dictionary.csv", "dictionary.lift")
-MOST_BYTES = 450_000
-"""The data of the page have at most this number of bytes; the tables hold everything."""
-
+MOST_BYTES = 450_000  # the data of the page have at most this number of bytes; the tables hold everything
 COLUMNS = (
     "source", "target", "confidence", "links", "p(target|source)", "p(source|target)", "example", "translation",
     "kind", "sure",
@@ -166,17 +164,13 @@ def whole_page(
     )
     files = [element("a", name, href=name) for name in TABLES]
     written = page.document(
-        "Dictionary",
-        element("header", element("h1", "Dictionary"), p(lead, class_="lead"), key()),
-        controls,
-        element("nav", id="letters", class_="letters"),
-        p("", id="said", class_="note", **{"aria-live": "polite"}),
+        "Dictionary", element("header", element("h1", "Dictionary"), p(lead, class_="lead"), key()), controls,
+        element("nav", id="letters", class_="letters"), p("", id="said", class_="note", **{"aria-live": "polite"}),
         element("dl", id="found", class_="dictionary", translate="no"),
         element("noscript", p("The search of this page needs JavaScript; the tables do not.")),
-        page.note("All entries: ", fragment(*files, between=", "), "."),
-        script=_SCRIPT.read_text(encoding="utf-8"),
+        page.note("All entries: ", fragment(*files, between=", "), "."), script=_SCRIPT.read_text(encoding="utf-8"),
         data=data,
-    )
+    )  # fmt: skip
     return written, shown
 
 

@@ -29,9 +29,7 @@ from corpuscle.text.treebank import Treebank
 from corpuscle.text.wording import clip, counted, percent
 
 FILE = "models/disambiguator.model"
-FEWEST_SENTENCES = 20
-"""With fewer, a tenth of them says nothing."""
-
+FEWEST_SENTENCES = 20  # with fewer, a tenth of them says nothing
 _WORDS, _AROUND, _SENTENCES, _LONGEST = 16, 3, 2, 12
 
 
@@ -51,7 +49,6 @@ class Ranked(Findings):
     drawn: tuple[tuple[WordShown, ...], ...]
 
     def chapter(self, step: Step) -> Chapter:
-        """How often the right analysis is first, and words with their analyses."""
         found, simple, interval = self.measures, self.baseline["a1"], pick(self.measures, "low", "high")
         a1, ceiling, sentences = found["a1"], found["ceiling"], counted(self.sentences, "annotated sentence")
         names = ("a1", "a2", "ceiling", "ambiguous_a1", "unseen_a1")
@@ -119,7 +116,6 @@ def check(job: Job) -> list[InputError]:
 
 
 def learn(job: Job, settings: Mapping[str, Any]) -> Ranked:
-    """Learn to rank analyses, and measure on sentences that were held out."""
     path, bank = job.kit.paths("tagged")[0], job.trees
     check_enough(path, int((bank.corpus.lengths > 0).sum()), FEWEST_SENTENCES, "annotated sentence")
     table, elements = _table(job)
@@ -129,16 +125,12 @@ def learn(job: Job, settings: Mapping[str, Any]) -> Ranked:
     )
     baseline = _measured(BaselineDisambiguator(**given).fit(train, table), held, job.seed).figures
     return Ranked(
-        sentences=len(bank),
-        held_out=len(held),
-        elements=final.elements_,
-        analyses=final.provenance_["labels"],
+        sentences=len(bank), held_out=len(held), elements=final.elements_, analyses=final.provenance_["labels"],
         measures=_measured(model, held, job.seed),
         baseline={name: baseline[name] for name in ("a1", "ambiguous_a1") if name in baseline},
-        words=_words(model, held, settings["nbest"]),
-        drawn=_drawn(model, held),
+        words=_words(model, held, settings["nbest"]), drawn=_drawn(model, held),
         also_from=("lexicon",) if table else (),
-    )
+    )  # fmt: skip
 
 
 def _table(job: Job) -> tuple[list[Entry] | None, tuple[str, ...]]:
@@ -171,12 +163,10 @@ def _words(model: Disambiguator, held: Treebank, nbest: int) -> Table:
         for i, (word, label) in enumerate(zip(sentence, right[first:last], strict=True)):
             if len(word["analyses"]) > 1 and word["form"] not in found:
                 found[word["form"]] = {
-                    "before": clip(" ".join(forms[max(0, i - _AROUND) : i])),
-                    "form": clip(word["form"]),
-                    "after": clip(" ".join(forms[i + 1 : i + 1 + _AROUND])),
-                    "candidates": word["candidates"],
+                    "before": clip(" ".join(forms[max(0, i - _AROUND) : i])), "form": clip(word["form"]),
+                    "after": clip(" ".join(forms[i + 1 : i + 1 + _AROUND])), "candidates": word["candidates"],
                     "analyses": [_shown(each, model, label) for each in word["analyses"]],
-                }
+                }  # fmt: skip
     some = list(found.values())
     return tuple(some[i] for i in np.unique(np.linspace(0, len(some) - 1, _WORDS).astype(int))) if some else ()
 

@@ -31,9 +31,7 @@ from corpuscle.text.wording import clip, count, counted, percent
 from corpuscle.words import class_sources
 
 FILE = "models/entities.model"
-FEWEST_DOCUMENTS, FEWEST_MENTIONS = 10, 30
-"""With fewer, a tenth held out says nothing."""
-
+FEWEST_DOCUMENTS, FEWEST_MENTIONS = 10, 30  # with fewer, a tenth held out says nothing
 _EXAMPLES, _UNSURE, _LONGEST = 6, 8, 40
 _KINDS = {
     "missed": "missed", "false": "found where there is none", "boundaries": "found with other words",
@@ -75,7 +73,6 @@ class Found(Findings):
     unsure: tuple[Marked, ...]
 
     def chapter(self, step: Step) -> Chapter:
-        """How many are found, by type, what goes wrong, and sentences with marks."""
         found, interval = self.held_out, pick(self.held_out, "low", "high")
         f1, baseline, unseen = found["strict_f1"], percent(self.baseline), int(found["documents"])
         said = (
@@ -157,7 +154,6 @@ def check(job: Job) -> list[InputError]:
 
 
 def learn(job: Job, settings: Mapping[str, Any]) -> Found:
-    """Learn to find what is marked, and measure on documents that were held out."""
     documents, folder = read_documents(*_files(job)), job.kit.folder / "entities"
     mentions = sum(len(text.mentions) for text in documents.texts)
     check_enough(folder, len(documents), FEWEST_DOCUMENTS, "document with entities", "documents with entities")
@@ -176,19 +172,15 @@ def learn(job: Job, settings: Mapping[str, Any]) -> Found:
     errors = Counter(kind for pair in zip(test.texts, found, strict=True) for kind, *_ in faults(*pair))
     order = np.argsort(tagged.surest, kind="stable").tolist()
     return Found(
-        documents=len(documents),
-        words=documents.corpus.n_tokens,
-        mentions=mentions,
+        documents=len(documents), words=documents.corpus.n_tokens, mentions=mentions,
         types=tuple(Counter(mention.type for text in documents.texts for mention in text.mentions).most_common()),
-        classes=sources is not None,
-        expressible=final.provenance_["expressible"],
+        classes=sources is not None, expressible=final.provenance_["expressible"],
         held_out=with_counts(scores, documents=len(test), mentions=sum(len(text.mentions) for text in test.texts)),
         baseline=mention_scores(test.texts, known, seed=job.seed, draws=1)["strict_f1"],
-        by_type=tuple(mention_scores_by_type(test.texts, found)),
-        errors=tuple(errors.most_common()),
+        by_type=tuple(mention_scores_by_type(test.texts, found)), errors=tuple(errors.most_common()),
         examples=tuple([_example(test, tagged, i) for i in order if test.mentions[i]][-_EXAMPLES:]),
         unsure=tuple(_example(test, tagged, i) for i in order[:_UNSURE]),
-    )
+    )  # fmt: skip
 
 
 def _example(documents: Documents, tagged: Any, sentence: int) -> Marked:

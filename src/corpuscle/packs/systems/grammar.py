@@ -34,9 +34,7 @@ from corpuscle.text.wording import counted, percent
 from corpuscle.words import class_sources
 
 FILE = "models/grammar.model"
-FEWEST_TREES = 50
-"""With fewer, a tenth held out says nothing."""
-
+FEWEST_TREES = 50  # with fewer, a tenth held out says nothing
 _LABELS, _EXAMPLES, _LONGEST = 12, 3, 14
 _F1 = ("labelled_f1", "labelled_f1_low", "labelled_f1_high")
 
@@ -71,7 +69,6 @@ class Parses(Findings):
     examples: tuple[Drawn, ...]
 
     def chapter(self, step: Step) -> Chapter:
-        """How many brackets are right, of which labels, and some trees."""
         found, (f1, low, high) = self.measures, pick(self.measures, *_F1).values()
         plain = percent(self.baseline)
         rows = [
@@ -97,10 +94,8 @@ class Parses(Findings):
                     f"{percent(found['unlabelled_f1'])}; {percent(found['exact'])} of the trees are right as a whole. "
                     "Only words were given, no tags.", "trees",
                 ),
-                h3("By label"),
-                page.table(("label", "brackets", "precision", "recall", "F1"), rows, (1, 2, 3, 4)),
-                *(page.PARSES if self.examples else []),
-                *(example.figure() for example in self.examples),
+                h3("By label"), page.table(("label", "brackets", "precision", "recall", "F1"), rows, (1, 2, 3, 4)),
+                *(page.PARSES if self.examples else []), *(example.figure() for example in self.examples),
             ],
             commands=[
                 ("corpuscle grammar parse {model} TEXT", "parse other sentences"),
@@ -112,7 +107,6 @@ class Parses(Findings):
 
 
 def learn(job: Job, settings: Mapping[str, Any]) -> Parses:
-    """Learn to parse, and measure on trees that were held out."""
     path = job.kit.paths("trees")[0]
     trees = read_brackets(path).without_traces()
     check_enough(path, len(trees), FEWEST_TREES, "tree")
@@ -122,15 +116,11 @@ def learn(job: Job, settings: Mapping[str, Any]) -> Parses:
     )
     found, plain = grammar.parse(test.words), Pcfg(**job.workers).fit(train).parse(test.words)
     return Parses(
-        trees=len(trees),
-        words=trees.words.n_tokens,
-        rules=final.provenance_["rules"],
-        held_out=len(test),
+        trees=len(trees), words=trees.words.n_tokens, rules=final.provenance_["rules"], held_out=len(test),
         measures=bracket_scores(test, found.trees, seed=job.seed),
         baseline=bracket_scores(test, plain.trees, draws=1, seed=job.seed)["labelled_f1"],
-        labels=tuple(bracket_scores_by(test, found.trees, "label")[:_LABELS]),
-        examples=_examples(test, found),
-    )
+        labels=tuple(bracket_scores_by(test, found.trees, "label")[:_LABELS]), examples=_examples(test, found),
+    )  # fmt: skip
 
 
 def _nodes(trees: Trees, sure: np.ndarray | None = None) -> list[NodeShown]:
@@ -166,8 +156,7 @@ BRACKETS_SETTINGS = {
     "method": "treemetric", "classes": 20, "boundaries": 1.0, "lean": 3.0, "max_length": 30, "sentences": 20_000,
     "rank": 5, "dimensions": 30,
 }  # fmt: skip
-FEWEST_SENTENCES = 1000
-"""With fewer sentences, words co-vary by chance."""
+FEWEST_SENTENCES = 1000  # with fewer sentences, words co-vary by chance
 _INDUCED = 4
 
 
@@ -191,7 +180,6 @@ class Bracketed(Findings):
     examples: tuple[Induced, ...]
 
     def chapter(self, step: Step) -> Chapter:
-        """Some trees, and why they are a hypothesis."""
         sentences = counted(self.sentences, "sentence")
         figures = [
             page.figure(draw_constituents(each.words, each.nodes, None, " ".join(each.words)), natural=True)
@@ -199,17 +187,14 @@ class Bracketed(Findings):
         ]
         return Chapter(
             headline=f"induced brackets, a hypothesis: from {sentences} without trees",
-            figures=pick(self, "sentences", "words", "classes", "confidence", "right_branching"),
-            cards=[],
+            figures=pick(self, "sentences", "words", "classes", "confidence", "right_branching"), cards=[],
             body=[
-                p(
-                    "Which words belong together? Nobody has told the computer: words whose neighbours vary together "
-                    "are taken to be near in a tree, and a bracket is likely to end where punctuation often stands "
-                    f"between such words. {counted(self.classes, 'word class', 'word classes')} stood in the place of "
-                    "tags. This is a hypothesis about how sentences are built, not an annotation: look at it, and "
-                    f"test it. A bracket is held to be {percent(self.confidence, 0)} likely on average, by a model "
-                    f"that may be wrong; {percent(self.right_branching, 0)} of the trees just branch to the right."
-                ),
+                p("Which words belong together? Nobody has told the computer: words whose neighbours vary together "
+                  "are taken to be near in a tree, and a bracket is likely to end where punctuation often stands "
+                  f"between such words. {counted(self.classes, 'word class', 'word classes')} stood in the place of "
+                  "tags. This is a hypothesis about how sentences are built, not an annotation: look at it, and "
+                  f"test it. A bracket is held to be {percent(self.confidence, 0)} likely on average, by a model "
+                  f"that may be wrong; {percent(self.right_branching, 0)} of the trees just branch to the right."),
                 *([h3("Trees of short sentences"), p("The fainter a node, the less sure."), *figures] * bool(figures)),
             ],
             commands=[
@@ -219,7 +204,7 @@ class Bracketed(Findings):
             ],
             verdict=f"A hypothesis from {sentences} without trees: nothing to measure it by. "
             f"{percent(self.right_branching, 0)} of the trees just branch to the right, as a blind guess would.",
-        )
+        )  # fmt: skip
 
 
 def induce(job: Job, settings: Mapping[str, Any]) -> Bracketed:
@@ -244,13 +229,10 @@ def induce(job: Job, settings: Mapping[str, Any]) -> Bracketed:
     same = (np.array_equal(a, b) for a, b in zip(found.lists(words), right.lists(words), strict=True))
     inner = found.shares[found.spans[:, 1] - found.spans[:, 0] < np.repeat(words, np.maximum(words - 1, 0))]
     return Bracketed(
-        sentences=model.provenance_["sentences"],
-        words=model.provenance_["words"],
-        classes=model.provenance_["symbols"],
-        confidence=float(inner.mean()) if len(inner) else 1.0,
-        right_branching=float(np.mean(list(same))),
-        examples=_surest(model, part),
-    )
+        sentences=model.provenance_["sentences"], words=model.provenance_["words"],
+        classes=model.provenance_["symbols"], confidence=float(inner.mean()) if len(inner) else 1.0,
+        right_branching=float(np.mean(list(same))), examples=_surest(model, part),
+    )  # fmt: skip
 
 
 def _surest(model: TreeMetric, bank: Treebank) -> tuple[Induced, ...]:

@@ -40,7 +40,6 @@ class Glossed(Findings):
     shown: Table
 
     def chapter(self, step: Step) -> Chapter:
-        """How much is glossed, what is proposed, a few phrases, and where all of them are."""
         share, phrases = percent(self.glossed / max(1, self.words), 0), counted(self.phrases, "phrase")
         text, html, flextext, morphs = (element("a", name, href=name) for name in (TEXT, PAGE, FLEXTEXT, MORPHS))
         return Chapter(
@@ -51,15 +50,12 @@ class Glossed(Findings):
             ),
             cards=[Card(share, "words of the glossed texts that have a gloss")],
             body=[
-                p(
-                    f"{phrases} were read, {count(self.translated)} of them with a free translation. "
-                    f"{count(self.glosses)} forms have a gloss. {count(self.proposed)} words without one got the gloss "
-                    "that the same word, or its morphs, have most often elsewhere; a question mark says so."
-                ),
+                p(f"{phrases} were read, {count(self.translated)} of them with a free translation. "
+                  f"{count(self.glosses)} forms have a gloss. {count(self.proposed)} words without one got the gloss "
+                  "that the same word, or its morphs, have most often elsewhere; a question mark says so."),
                 p("All texts: ", html, " (to read), ", flextext, " (for FLEx), ", text, " (plain lines). Words with "
                   "their morphs, for example to judge a segmenter: ", morphs, "."),
-                h3("The first phrases"),
-                *map(_phrase, self.shown),
+                h3("The first phrases"), *map(_phrase, self.shown),
             ],
             commands=[],
             verdict=f"{share} of the words have a gloss by people; {counted(self.proposed, 'gloss', 'glosses')} "
@@ -68,7 +64,6 @@ class Glossed(Findings):
 
 
 def learn(job: Job, settings: Mapping[str, Any]) -> Glossed:
-    """Read all glossed texts, propose what is missing, and write them in three forms."""
     described, names = job.kit.described, job.kit.files["interlinear"]
     texts = [read_interlinear(job.kit.path(name), form_of(name), dict(described.tiers)) for name in names]
     phrases = [phrase for text in texts for phrase in text.phrases]
@@ -85,16 +80,11 @@ def learn(job: Job, settings: Mapping[str, Any]) -> Glossed:
     glossed = sum(bool(word.glossed) for phrase in phrases for word in phrase.words)
     after = [word for text in whole for phrase in text.phrases for word in phrase.words]
     return Glossed(
-        texts=len(texts),
-        phrases=len(phrases),
-        translated=sum(bool(phrase.translation) for phrase in phrases),
-        words=len(after),
-        glossed=glossed,
-        proposed=sum(bool(word.glossed) for word in after) - glossed,
-        glosses=len(table),
-        morphs=len(parts),
+        texts=len(texts), phrases=len(phrases), translated=sum(bool(phrase.translation) for phrase in phrases),
+        words=len(after), glossed=glossed, proposed=sum(bool(word.glossed) for word in after) - glossed,
+        glosses=len(table), morphs=len(parts),
         shown=tuple(map(_shown, [p for text in whole for p in text.phrases if p.words][:_SHOWN])),
-    )
+    )  # fmt: skip
 
 
 def _shown(phrase: Phrase) -> dict[str, Any]:

@@ -37,8 +37,7 @@ _FEWEST_WORDS = 6  # a sentence of a word or two is surprising by accident
 _MOST_WORDS = 60
 _LINE = ("order", "perplexity", "low", "high")
 _SHADES, _BITS_A_SHADE = 7, 2.5
-_SHARES = (0.0, 100.0)
-"""The scale of two plots of shares that stand next to each other."""
+_SHARES = (0.0, 100.0)  # the scale of two plots of shares that stand next to each other
 
 
 def _shown(perplexity: float) -> str:
@@ -94,7 +93,6 @@ class Predicted(Findings):
     ngrams: tuple[int, ...]
 
     def chapter(self, step: Step) -> Chapter:
-        """How sure the model is, whether more text would help, and what surprises it."""
         chosen = self.methods[self.method]
         figures = {name: value for name, value in chosen.to_json().items() if name != "signature"}
         perplexity, simple = _shown(chosen["perplexity"]), _shown(self.orders[0]["perplexity"])
@@ -110,23 +108,17 @@ class Predicted(Findings):
                      f"by frequency alone: {simple}"),
             ],
             body=[
-                *self._in_words(chosen, unseen),
-                h3("Which method"),
-                p(f"At order {self.order}; the first one is in the pack."),
-                self._compared(),
-                self._plots(),
+                *self._in_words(chosen, unseen), h3("Which method"),
+                p(f"At order {self.order}; the first one is in the pack."), self._compared(), self._plots(),
                 h3("The most surprising sentences"),
                 p("The unseen sentences that the model found hardest, word for word. Look here first for other "
                   "languages, misspellings, lists, and passages that were not split into words well."),
                 p("surprisal in bits: ",
                   *(span(f"{i * _BITS_A_SHADE:g}{'+' if i == _SHADES - 1 else ''}", class_=f"s{i}")
                     for i in range(_SHADES)), " ", span("never seen before", class_="unknown"), class_="key"),
-                *map(_shaded, self.surprising),
-                h3("The most ordinary ones"),
-                *map(_shaded, self.ordinary),
+                *map(_shaded, self.surprising), h3("The most ordinary ones"), *map(_shaded, self.ordinary),
                 h3("Sentences that the model made up"),
-                *(page.sentence(page.words(words)) for words in self.sampled if words),
-                h3("Size"),
+                *(page.sentence(page.words(words)) for words in self.sampled if words), h3("Size"),
                 page.facts([*sizes, ("file", f"{self.bytes / 1e6:.2f} MB")]),
                 page.note(f"How the figures were counted: {chosen.signature.replace('|', ', ')}."),
             ],
@@ -264,7 +256,6 @@ def check(job: Job) -> list[InputError]:
 
 
 def learn(job: Job, settings: Mapping[str, Any]) -> Predicted:
-    """Learn models of several orders, choose one by a tenth that was held out, and learn it from everything."""
     text, (train, held_out, groups) = job.text, job.split
     if wrong := _markup(job, text):  # a segmenter may have split off what was no word before
         raise wrong[0]
@@ -307,26 +298,17 @@ def learn(job: Job, settings: Mapping[str, Any]) -> Predicted:
     recoded, repeated = held_out.recode(train.vocab), seen(item_hashes(train), held_out)
     surprising, ordinary = _surprises(best, held_out)
     return Predicted(
-        words=text.n_tokens,
-        types=len(text.vocab) - FIRST,
-        marked_unknown=int((text.tokens == UNKNOWN).sum()),
-        sentences=len(text),
-        segmented=text is not job.raw,
+        words=text.n_tokens, types=len(text.vocab) - FIRST, marked_unknown=int((text.tokens == UNKNOWN).sum()),
+        sentences=len(text), segmented=text is not job.raw,
         documents=0 if text.document_starts is None else len(text.document_starts) - 1,
         held_out=HeldOut(
             groups, len(held_out), held_out.n_tokens, int(repeated.sum()), int(held_out.lengths[repeated].sum())
         ),
-        orders=tuple(orders),
-        order=best.order_,
-        methods=methods,
-        method=chosen,
-        coverage=_coverage(train, recoded, job.seed),
-        frequencies=_frequencies(text),
-        surprising=surprising,
-        ordinary=ordinary,
-        sampled=tuple(map(tuple, final.sample(_SAMPLED, seed=job.seed, max_length=_MOST_WORDS))),
+        orders=tuple(orders), order=best.order_, methods=methods, method=chosen,
+        coverage=_coverage(train, recoded, job.seed), frequencies=_frequencies(text), surprising=surprising,
+        ordinary=ordinary, sampled=tuple(map(tuple, final.sample(_SAMPLED, seed=job.seed, max_length=_MOST_WORDS))),
         ngrams=tuple(np.diff(final.tables_.levels).tolist()),
-    )
+    )  # fmt: skip
 
 
 def _perplexity(result: Result) -> float:

@@ -61,7 +61,6 @@ class Messages(Findings):
     baseline: float = 0.0
 
     def chapter(self, step: Step) -> Chapter:
-        """Before and after, what was changed and why."""
         survey, found = self.survey, self.held_out
         strange, changed = survey["unknown"] / max(1, survey["tokens"]), counted(self.changed, "word")
         headline = f"{percent(strange)} of the words are not standard, {changed} changed"
@@ -77,9 +76,7 @@ class Messages(Findings):
         bins = survey["histogram"]
         rows = [(" ".join(row["before"]), " ".join(filter(None, row["after"]))) for row in self.examples]
         return Chapter(
-            headline=f"messages: {headline}",
-            figures=figures,
-            cards=[card],
+            headline=f"messages: {headline}", figures=figures, cards=[card],
             body=[
                 p(self._in_words(strange)),
                 page.plots([
@@ -144,7 +141,6 @@ def check(job: Job) -> list[InputError]:
 
 
 def learn(job: Job, settings: Mapping[str, Any]) -> Messages:
-    """Learn to normalise, measure it where something is known, and show what becomes of the messages."""
     path = job.kit.paths("noisy")[0]
     messages = [line.split() for _, line in read_lines(path)]
     check_enough(path, sum(map(bool, messages)), FEWEST_MESSAGES, "message")
@@ -174,20 +170,16 @@ def learn(job: Job, settings: Mapping[str, Any]) -> Messages:
     frequent = Counter((one.typed.lower(), one.form.lower()) for some in changed for one in some)
     order = sorted((i for i, some in enumerate(changed) if some), key=lambda i: (-min(3, len(changed[i])), i))
     return Messages(
-        messages=len(messages),
-        words=len(words),
-        survey=survey_of(messages, final.lexicon_.number)._asdict(),
+        messages=len(messages), words=len(words), survey=survey_of(messages, final.lexicon_.number)._asdict(),
         annotated=0 if gold is None else len(gold),
         errors={} if gold is None else error_categories(gold, () if slang is None else final.slang_.of.keys()),
-        changed=sum(map(len, changed)),
-        changed_messages=sum(map(bool, changed)),
+        changed=sum(map(len, changed)), changed_messages=sum(map(bool, changed)),
         frequent=tuple((clip(a), clip(b), n) for (a, b), n in frequent.most_common(_FREQUENT)),
         examples=tuple(_example(messages[i], changed[i]) for i in order[:_SHOWN]),
-        reasons=tuple([_reason(one) for i in order for one in changed[i]][:_CHANGES]),
-        held_out=measures,
+        reasons=tuple([_reason(one) for i in order for one in changed[i]][:_CHANGES]), held_out=measures,
         baseline=baseline,
         also_from=tuple(role for role in ("text", "lexicon", "meant", "slang") if job.kit.paths(role)),
-    )
+    )  # fmt: skip
 
 
 def _measured(job: Job, gold: Normalised, fit: Callable[..., Normaliser]) -> tuple[Normaliser, Result, float]:

@@ -36,13 +36,10 @@ from corpuscle.text.wording import clip, count, counted, percent
 from corpuscle.words import ExchangeClasses
 
 FILE = "models/parser.model"
-FEWEST_SENTENCES = 50
-"""With fewer, a tenth held out says nothing."""
-
+FEWEST_SENTENCES = 50  # with fewer, a tenth held out says nothing
 _RELATIONS, _EXAMPLES, _LONGEST = 12, 3, 14
 _ENDS = ("", "_low", "_high")
-_RARE = 5
-"""Relations that the held-out trees have less often are not judged."""
+_RARE = 5  # relations that the held-out trees have less often are not judged
 
 
 @dataclass(frozen=True)
@@ -81,7 +78,6 @@ class Parsed(Findings):
     examples: tuple[Drawn, ...]
 
     def chapter(self, step: Step) -> Chapter:
-        """How often the parser is right, by how many trees, which relations are hard, and some parses."""
         found, (fewest, less_right, *_), last = self.measures, self.curve[0], self.curve[-1]
         uas, words = found["uas"], int(found["words"])
         less = grows = ""
@@ -143,7 +139,6 @@ class Parsed(Findings):
 
 
 def learn(job: Job, settings: Mapping[str, Any]) -> Parsed:
-    """Learn to parse, and measure on trees that were held out."""
     path, bank = job.kit.paths("tagged")[0], job.trees
     check_enough(path, len(bank), FEWEST_SENTENCES, "annotated sentence")
     if (bank.heads < 0).all():
@@ -159,10 +154,7 @@ def learn(job: Job, settings: Mapping[str, Any]) -> Parsed:
     rows = [row for row in attachment_by(held, found, "relation") if float(row["words"]) >= _RARE]
     named = final.provenance_["relations"] > 0
     return Parsed(
-        sentences=len(bank),
-        words=bank.corpus.n_tokens,
-        held_out=len(held),
-        crossing=final.crossing_,
+        sentences=len(bank), words=bank.corpus.n_tokens, held_out=len(held), crossing=final.crossing_,
         measures=measures,
         curve=tuple((each.sentences, *(each.result[f"{name}{end}"] for name in ("uas", "las") for end in _ENDS))
                     for each in points),
@@ -193,12 +185,8 @@ PARSER = Step(
 
 
 PROJECTED_FILE = "models/projected.parser"
-FEWEST_PROJECTED = 100
-"""Of the treebank: with fewer, its parser is not worth projecting."""
-
-_KNOWN = 0.5
-"""The treebank knows at least this share of the words of a side in its own language."""
-
+FEWEST_PROJECTED = 100  # of the treebank: with fewer, its parser is not worth projecting
+_KNOWN = 0.5  # the treebank knows at least this share of the words of a side in its own language
 _DRAWN, _SHORTEST, _LONGEST_DRAWN = 2, 5, 12
 
 
@@ -233,7 +221,6 @@ class Projected(Findings):
     trees: tuple[Drawn, ...]
 
     def chapter(self, step: Step) -> Chapter:
-        """How good the parser of the treebank is, what came over, and some trees."""
         judged, arcs, pairs = self.judged, counted(self.arcs, "arc"), counted(self.pairs, "sentence pair")
         if judged is None:
             card = Card(count(self.arcs), "arcs projected to the other language",
@@ -247,13 +234,11 @@ class Projected(Findings):
             figures=pick(self, "pairs", "treebank") | (vars(judged) if judged else {}) | pick(self, "arcs", "words"),
             cards=[card],
             body=[
-                p(
-                    f"The treebank knows {percent(self.known)} of the words of the {first} language of the "
-                    f"translations, so that is its language. {self._source()} parsed the {first} side of {pairs}; "
-                    f"through the word alignment {arcs} that are sure enough to learn from came over to the "
-                    f"{count(self.words)} words of the {second} side. There are no gold trees of that language to "
-                    "compare with: these figures say how much came over, not how many trees are right."
-                ),
+                p(f"The treebank knows {percent(self.known)} of the words of the {first} language of the "
+                  f"translations, so that is its language. {self._source()} parsed the {first} side of {pairs}; "
+                  f"through the word alignment {arcs} that are sure enough to learn from came over to the "
+                  f"{count(self.words)} words of the {second} side. There are no gold trees of that language to "
+                  "compare with: these figures say how much came over, not how many trees are right."),
                 *([page.note("The fainter an arc, the less sure the parser is.")] if self.trees else []),
                 page.plots([tree.figure("A sentence of the other language") for tree in self.trees]),
             ],
@@ -262,7 +247,7 @@ class Projected(Findings):
                 ("corpuscle parse apply {model} SENTENCES.conllu --confidence", "with how sure it is of each arc"),
             ],
             verdict=self._verdict(),
-        )
+        )  # fmt: skip
 
     def _source(self) -> str:
         """Who parsed the language of the treebank."""
@@ -330,15 +315,9 @@ def project(job: Job, settings: Mapping[str, Any]) -> Projected:
     with naming(job.kit.folder / "parallel"):
         job.fit(model, data, name=PROJECTED_FILE, save=True)
     return Projected(
-        pairs=len(data.source),
-        treebank=len(bank),
-        side=int(shares[1] > shares[0]),
-        known=max(shares),
-        judged=judged,
-        arcs=model.provenance_["arcs"],
-        words=model.provenance_["words"],
-        trees=_trees(model, data.target),
-    )
+        pairs=len(data.source), treebank=len(bank), side=int(shares[1] > shares[0]), known=max(shares), judged=judged,
+        arcs=model.provenance_["arcs"], words=model.provenance_["words"], trees=_trees(model, data.target),
+    )  # fmt: skip
 
 
 def _by_the_pack(job: Job, side: Treebank) -> Treebank | None:

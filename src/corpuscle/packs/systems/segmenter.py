@@ -72,7 +72,6 @@ class Segmented(Findings):
     examples: tuple[Example, ...]
 
     def chapter(self, step: Step) -> Chapter:
-        """How its words were found, how sure they are, how the lexicon grew, and examples."""
         held, agreed, length = self.held_out, self.agreement, self.letters / max(1, self.words)
         boundaries, chance = percent(agreed["boundary_f1"], 0), percent(1 / max(1.0, length), 0)
         how = grade(
@@ -100,24 +99,20 @@ class Segmented(Findings):
         held, agreed, part = self.held_out, self.agreement, part_held(self.held_out["letters"] / self.letters)
         low, high = pick(held, "low", "high").values()
         return [
-            p(
-                f"Fewer than {percent(FEWEST_SPACES, 0)} of the characters of this text are spaces, so its words had "
-                f"to be found first. In {self.sweeps} rounds over the text the computer drew the words of each "
-                "sentence anew, given those of all others: words are what makes the whole text most probable. It found "
-                f"{count(self.words)} words, {count(self.types)} different ones, with {length:.2f} letters on average. "
-                f"The longest word it considers has {self.max_word} letters. The split text is in {SEGMENTED}, all "
-                f"words are in {WORDS}, and all that follows in this report is about those words."
-            ),
-            p(
-                f"There are no gold words to compare with. A model that learned without {part} of the text "
-                f"({counted(int(held['sentences']), 'sentence')}) needs {held['bits_per_letter']:.2f} bits to predict "
-                f"a letter of that part (perplexity {held['perplexity']:.2f}, 95 % interval {low:.2f} to {high:.2f}). "
-                f"{percent(held['known'])} of the words that it finds there also occur in the rest. It and the model "
-                "in the pack, which has the same settings and learned from everything, agree on "
-                f"{percent(agreed['f1'])} of the words and {percent(agreed['boundary_f1'])} of the boundaries of these "
-                "sentences: where they do not, the text says too little, and one should not trust either."
-            ),
-        ]
+            p(f"Fewer than {percent(FEWEST_SPACES, 0)} of the characters of this text are spaces, so its words had "
+              f"to be found first. In {self.sweeps} rounds over the text the computer drew the words of each "
+              "sentence anew, given those of all others: words are what makes the whole text most probable. It found "
+              f"{count(self.words)} words, {count(self.types)} different ones, with {length:.2f} letters on average. "
+              f"The longest word it considers has {self.max_word} letters. The split text is in {SEGMENTED}, all "
+              f"words are in {WORDS}, and all that follows in this report is about those words."),
+            p(f"There are no gold words to compare with. A model that learned without {part} of the text "
+              f"({counted(int(held['sentences']), 'sentence')}) needs {held['bits_per_letter']:.2f} bits to predict "
+              f"a letter of that part (perplexity {held['perplexity']:.2f}, 95 % interval {low:.2f} to {high:.2f}). "
+              f"{percent(held['known'])} of the words that it finds there also occur in the rest. It and the model "
+              "in the pack, which has the same settings and learned from everything, agree on "
+              f"{percent(agreed['f1'])} of the words and {percent(agreed['boundary_f1'])} of the boundaries of these "
+              "sentences: where they do not, the text says too little, and one should not trust either."),
+        ]  # fmt: skip
 
     def _plots(self) -> Html:
         rounds, history = list(range(1, len(self.history) + 1)), np.array(self.history)
@@ -180,7 +175,6 @@ def _split(example: Example) -> Html:
 
 
 def learn(job: Job, settings: Mapping[str, Any]) -> Segmented:
-    """Split the text into words, write it with a list of its words, and measure on a tenth that was held out."""
     raw, folder = job.raw, job.kit.folder / "text"
     if not job.unspaced:
         reason = f"{percent(job.share_of_spaces)} of the characters of the text are spaces: its words are known"

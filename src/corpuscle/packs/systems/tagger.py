@@ -24,9 +24,7 @@ from corpuscle.text.treebank import Treebank
 from corpuscle.text.wording import clip, counted, percent
 
 FILE = "models/tagger.model"
-FEWEST_SENTENCES = 20
-"""With fewer, a tenth of them says nothing."""
-
+FEWEST_SENTENCES = 20  # with fewer, a tenth of them says nothing
 _CONFUSIONS, _ERRORS, _AROUND = 12, 12, 4
 _NAMES = {
     "upos": "parts of speech", "xpos": "tags of the treebank", "feats": "morphological features", "lemma": "lemmas",
@@ -47,7 +45,6 @@ class Tagged(Findings):
     errors: tuple[tuple[str, str, str, str, str, bool], ...]
 
     def chapter(self, step: Step) -> Chapter:
-        """How many tags are right, which are taken for which, and words that came out wrong."""
         found, main = self.measures, self.layers[0]
         share, low, high = found[main], found[f"{main}_low"], found[f"{main}_high"]
         simple = calling = new = ""
@@ -103,7 +100,6 @@ class Tagged(Findings):
 
 
 def learn(job: Job, settings: Mapping[str, Any]) -> Tagged:
-    """Learn to tag, and measure on sentences that were held out."""
     path, bank = job.kit.paths("tagged")[0], job.trees
     check_enough(path, int((bank.corpus.lengths > 0).sum()), FEWEST_SENTENCES, "annotated sentence")
     tagger, _, held, _ = job.measured(

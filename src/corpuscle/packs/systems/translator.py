@@ -24,9 +24,7 @@ from corpuscle.text.wording import beginning, counted, percent
 from corpuscle.translate import PhraseTranslator
 
 FILE = "models/translate.model"
-FEWEST_PAIRS = 1000
-"""With fewer, most words of a new sentence are unknown."""
-
+FEWEST_PAIRS = 1000  # with fewer, most words of a new sentence are unknown
 _SHOWN, _WORDS, _LONGEST = 12, 30, 100
 
 
@@ -46,7 +44,6 @@ class Drafts(Findings):
     examples: tuple[tuple[str, str, str], ...]
 
     def chapter(self, step: Step) -> Chapter:
-        """How near its drafts come to people's translations, and some of them."""
         score, much = 100 * self.measures["bleu"], amount(self.pairs, 2_000, 50_000, "translations", ("few", "many"))
         low, high = (100 * edge for edge in pick(self.measures, "low", "high").values())
         how = grade(score, (40, "Good drafts"), (20, "Drafts to correct"), (10, "Rough drafts"), (0, "Hardly usable"))
@@ -84,7 +81,6 @@ class Drafts(Findings):
 
 
 def learn(job: Job, settings: Mapping[str, Any]) -> Drafts:
-    """Learn to translate, and measure on pairs that were held out."""
     bitext, folder = job.parallel.bitext, job.kit.folder / "parallel"
     lengths = np.column_stack([bitext.source.lengths, bitext.target.lengths])
     usable = np.flatnonzero(((lengths > 0) & (lengths <= _LONGEST)).all(axis=1))
@@ -103,15 +99,10 @@ def learn(job: Job, settings: Mapping[str, Any]) -> Drafts:
     missing = sum(word in unknown for words in test.source for word in words)
     shown = [[beginning(text.split(), _WORDS) for text in each[:_SHOWN]] for each in (sources, found, wanted)]
     return Drafts(
-        pairs=len(usable),
-        held_out=len(test),
-        tuned_on=model.provenance_["tuning_pairs"],
-        entries=len(final.table_),
-        measures=bleu(found, wanted, seed=job.seed),
-        unknown=missing / max(1, test.source.n_tokens),
-        same=sum(a == b for a, b in zip(found, wanted, strict=True)),
-        examples=tuple(zip(*shown, strict=True)),
-    )
+        pairs=len(usable), held_out=len(test), tuned_on=model.provenance_["tuning_pairs"], entries=len(final.table_),
+        measures=bleu(found, wanted, seed=job.seed), unknown=missing / max(1, test.source.n_tokens),
+        same=sum(a == b for a, b in zip(found, wanted, strict=True)), examples=tuple(zip(*shown, strict=True)),
+    )  # fmt: skip
 
 
 TRANSLATOR = Step(

@@ -39,9 +39,7 @@ SETTINGS: dict[str, Any] = {
     "method": "the best of phrase, neural and combined", "candidates": 20, "neural_from": 2000,
     "network": {"preset": "tiny"},
 }  # fmt: skip
-FEWEST_NAMES = 100
-"""With fewer, nine tenths of nine tenths are too few to learn from."""
-
+FEWEST_NAMES = 100  # with fewer, nine tenths of nine tenths are too few to learn from
 _ERRORS, _CONFUSIONS, _DRAWN, _WAYS, _TUNING = 12, 10, 2, 4, 500
 _NAMES = {"phrase": "phrases of letters", "neural": "a network", "combined": "both together"}
 
@@ -68,7 +66,6 @@ class Written(Findings):
     lattices: tuple[Ways, ...]
 
     def chapter(self, step: Step) -> Chapter:
-        """How often it is right, ways to write a name, and typical errors."""
         found, interval = self.measures, (self.measures["acc_low"], self.measures["acc_high"])
         acc, exactly, simple = percent(found["acc"]), percent(found["acc"], 0), percent(self.baseline, 0)
         tuned = f"were tuned on {counted(self.tuned_on, 'name')} of the other nine tenths"
@@ -129,7 +126,6 @@ def check(job: Job) -> list[InputError]:
 
 
 def learn(job: Job, settings: Mapping[str, Any]) -> Written:
-    """Learn to write names in the other script, and measure on names that were held out."""
     paths = job.kit.paths("names")
     pairs = [pair for path in paths for pair in read_pairs(path)]
     check_enough(paths[0], len(pairs), FEWEST_NAMES, "name")
@@ -161,30 +157,23 @@ def _learned(job: Job, pairs: list[Pair], settings: Mapping[str, Any]) -> Writte
     _final(job, pairs, model, rivals[chosen], settings["network"]).save(job.pack / FILE)
     wrong: list[dict[str, Any]] = [
         {
-            "source": clip(pair.source),
-            "found": clip(found[0]) if found else "",
-            "wanted": clip(wanted[0]),
+            "source": clip(pair.source), "found": clip(found[0]) if found else "", "wanted": clip(wanted[0]),
             "rank": next((rank for rank, target in enumerate(found, 1) if target in wanted), None),
         }
         for pair, found, wanted in zip(test, answers[chosen], references, strict=True)
         if not found or found[0] not in wanted
-    ]
+    ]  # fmt: skip
     confused = Counter(_difference(row["found"], row["wanted"]) for row in wrong)
     words = list(dict.fromkeys(max(normal(pair.source).split(), key=len) for pair in test))
     return Written(
-        pairs=len(pairs),
-        held_out=len(test),
-        tuned_on=model.provenance_["tuning_pairs"],
-        rounds=len(model.history_),
-        measures=measures[chosen],
-        chosen=chosen,
-        rivals={name: found["acc"] for name, found in measures.items()},
+        pairs=len(pairs), held_out=len(test), tuned_on=model.provenance_["tuning_pairs"], rounds=len(model.history_),
+        measures=measures[chosen], chosen=chosen, rivals={name: found["acc"] for name, found in measures.items()},
         baseline=news_measures(written(LetterMap().fit(train)), references, seed=job.seed)["acc"],
         errors=tuple(wrong[:_ERRORS]),
         confusions=tuple((found, wanted, n) for (found, wanted), n in confused.most_common(_CONFUSIONS)),
         wrong=len(wrong),
         lattices=tuple((word, _ways(model, word)) for word in words[:_DRAWN]) if chosen == "phrase" else (),
-    )
+    )  # fmt: skip
 
 
 def _networks(job: Job, train: list[Pair], size: Mapping[str, Any]) -> dict[str, Transliterator]:
