@@ -332,7 +332,7 @@ def _mentions(
     return mentions
 
 
-_BUCKETS = 128  # words between two runs, and the last and first word of the two, are hashed to this number of features each
+_BUCKETS = 128  # hashed features of the words between two runs, and as many of the last and first word of the two
 _EDGES = (1, 2, 3, 5, 9, 15)
 _NEAR = 6  # words between runs count where there are at most this number
 WIDTH = 4 + len(_EDGES) + 1 + 3 + 3 * _BUCKETS

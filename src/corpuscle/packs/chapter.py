@@ -134,7 +134,6 @@ class Findings:
         raise NotImplementedError
 
     def to_json(self) -> dict[str, Any]:
-        """Plain data, by field."""
         return _written(self)
 
     @classmethod

@@ -6,10 +6,7 @@ punctuation is attached to words. A file that is fine is read where it is. Anoth
 with glosses, translations in one file, tables with commas. Lines that cannot be read are left out, counted and listed,
 as long as they are few; ``strict`` leaves them in, and the steps that read them fail.
 
-Preparing: files of a kit as people have them become files that steps can read, in a folder of the pack.
-
-Each file is looked at: script, lines, sentences, punctuation. A function for each role says what it is good for and
-writes what has to be written; what is fine stays where it is.
+A function for each role says what a file is good for and writes what has to be written.
 """
 
 from __future__ import annotations
@@ -81,9 +78,7 @@ def take_in(folder: AnyPath, pack: AnyPath, into: Path, *, encoding: str | None 
         try:
             made += TAKERS.get(file.role, as_it_is)(work, file, row)
         except InputError as error:
-            row.problems.append(
-                Problem(error.reason if error.line is None else f"line {error.line}: {error.reason}", used=False)
-            )
+            row.refuse(error.reason if error.line is None else f"line {error.line}: {error.reason}")
             made.append(file)
     for group in sides.values():
         made += _take_sides(work, group, rows)
@@ -99,14 +94,12 @@ def _take_sides(work: Preparation, group: list[Recognised], rows: dict[str, File
         try:
             return take_pair(work, group, [rows[file.name] for file in group])
         except InputError as error:
-            named = next(
-                (row for row in rows.values() if error.path and error.path.endswith(row.name)), rows[group[0].name]
-            )
-            named.problems.append(Problem(error.reason, used=False))
+            named = (row for row in rows.values() if error.path and error.path.endswith(row.name))
+            next(named, rows[group[0].name]).refuse(error.reason)
             return group
     for file in group:
         what = "the other language is missing" if len(by_language) == 1 else "there are two of this language"
-        rows[file.name].problems.append(Problem(what, f"{file.stem}.LANGUAGE beside it", used=False))
+        rows[file.name].refuse(what, f"{file.stem}.LANGUAGE beside it")
     return group
 
 
@@ -190,17 +183,13 @@ def attached_punctuation(text: str) -> tuple[float, int]:
 def look(row: FileRow, text: str) -> None:
     """Script, lines and punctuation of a text."""
     lines = [line for line in text.split("\n") if line.strip()]
-    row.lines = len(lines)
-    row.words = sum(len(line.split()) for line in lines) / max(1, len(lines))
-    some = text[:SAMPLE]
-    row.script = script_of(some)
-    row.attached, _ = attached_punctuation(some)
+    row.lines, row.words = len(lines), len(text.split()) / max(1, len(lines))
+    row.script, (row.attached, _) = script_of(text[:SAMPLE]), attached_punctuation(text[:SAMPLE])
 
 
 def is_unspaced(text: str) -> bool:
     some = text[:SAMPLE]
-    inner = sum(some.count(space) for space in " \t\u3000")
-    return inner < _FEWEST_SPACES * max(1, len(some))
+    return sum(map(some.count, " \t\u3000")) < _FEWEST_SPACES * max(1, len(some))
 
 
 def is_running(text: str) -> bool:
@@ -254,9 +243,8 @@ class Preparation:
             row.bad += [(line, "not UTF-8, or with a NUL") for line in found.bad]
             shell = f"--encoding {found.guess}" if found.guess else "save it as UTF-8"
             may = f" (perhaps {found.guess})" if found.guess else ""
-            used = not self.strict and len(found.bad) <= max(_FEW, MOST_BAD * n_lines)
-            if used and len(found.bad) >= n_lines - found.text.count("\n\n"):
-                used = False
+            few = len(found.bad) <= max(_FEW, MOST_BAD * n_lines)
+            used = not self.strict and few and len(found.bad) < n_lines - found.text.count("\n\n")
             what = f"{counted(len(found.bad), 'line is', 'lines are')} not UTF-8{may}"
             row.problems.append(Problem(what + ("; left out" if used else ""), shell, used))
             if not used:
@@ -307,10 +295,8 @@ def _text(work: Preparation, file: Recognised, row: FileRow) -> list[Recognised]
         look(row, text)
         row.encoding = "utf-8"
         row.done.append(f"text of a {PurePosixPath(file.name).suffix} file")
-        if is_running(text) or is_unspaced(text):
-            work.write(file.name, work.sentences(row, text, "sentence"))
-        else:
-            work.write(file.name, paragraphs)
+        running = is_running(text) or is_unspaced(text)
+        work.write(file.name, work.sentences(row, text, "sentence") if running else paragraphs)
         return [file]
     found = work.decode(row, file.name)
     if found is None:
@@ -336,17 +322,11 @@ def _text(work: Preparation, file: Recognised, row: FileRow) -> list[Recognised]
     return [file]
 
 
-def form_of(name: str) -> str:
-    """The form of a glossed text by its name; a ``.txt`` is of Toolbox."""
-    suffix = PurePosixPath(name).suffix.lower()
-    return suffix[1:] if suffix in (".eaf", ".flextext") else "toolbox"
-
-
 def read_interlinear(path: AnyPath, form: str, tiers: dict[str, str], encoding: str | None = None) -> Interlinear:
-    """A text with glosses, by its form: ``eaf``, ``flextext`` or ``toolbox``."""
-    if form == "toolbox":
-        return read_toolbox(path, tiers, encoding)
-    return (read_eaf if form == "eaf" else read_flextext)(path, tiers)
+    """A text with glosses, by its form: ``eaf``, ``flextext``, else Toolbox."""
+    if form in ("eaf", "flextext"):
+        return (read_eaf if form == "eaf" else read_flextext)(path, tiers)
+    return read_toolbox(path, tiers, encoding)
 
 
 def _interlinear(work: Preparation, file: Recognised, row: FileRow) -> list[Recognised]:
@@ -357,29 +337,22 @@ def _interlinear(work: Preparation, file: Recognised, row: FileRow) -> list[Reco
     look(row, "\n".join(lines))
     if not lines:
         known = ", ".join(tier.name for tier in text.tiers) or "none"
-        row.problems.append(
-            Problem(
-                f"no transcription among its tiers ({known})",
-                'name it in kit.toml: [tiers] transcription = "..."',
-                used=False,
-            )
-        )
+        fix = 'name it in kit.toml: [tiers] transcription = "..."'
+        row.refuse(f"no transcription among its tiers ({known})", fix)
         row.role, row.reason = None, "no tier with a transcription"
         return []
     work.phrases += text.phrases
     plain = tokenised_lines(lines)
-    made = [file]
     own = PurePosixPath(file.name).with_suffix("").as_posix().replace("/", "-")
     work.write(f"text/{own}.txt", plain)
-    made.append(Recognised(f"text/{own}.txt", "text"))
+    made = [file, Recognised(f"text/{own}.txt", "text")]
     pairs = [(line, p.translation) for line, p in zip(plain, text.phrases, strict=True) if p.translation]
     if pairs:
         source, target = f"parallel/{own}.src", f"parallel/{own}.tgt"
         work.write(source, [line for line, _ in pairs])
         work.write(target, tokenised_lines([free for _, free in pairs]))
         made += [Recognised(name, "parallel", stem=f"parallel/{own}") for name in (source, target)]
-        own_code, other = text.languages.get("text", ""), text.languages.get("translation", "")
-        work.sides.add((own_code, other))
+        work.sides.add((text.languages.get("text", ""), text.languages.get("translation", "")))
     glossed = sum(bool(word.glossed) for phrase in text.phrases for word in phrase.words)
     row.done.append(
         f"{counted(len(lines), 'phrase')}, {len(pairs):,} with a translation, {counted(glossed, 'word')} with a gloss"
@@ -387,23 +360,16 @@ def _interlinear(work: Preparation, file: Recognised, row: FileRow) -> list[Reco
     return made
 
 
-def _tokens_of_side(work: Preparation, row: FileRow, lines: list[str]) -> list[str]:
-    """One side of translations, its punctuation split off where it is attached."""
-    text = "\n".join(lines)
-    if work.described.prepare != "no" and is_running(text):
-        row.done.append("punctuation split off the words, line by line")
-        return tokenised_lines(lines)
-    return lines
-
-
 def _write_pair(work: Preparation, stem: str, rows: Sequence[FileRow], sides: Sequence[list[str]]) -> list[Recognised]:
-    """Both sides of translations as ``parallel/STEM.src`` and ``.tgt`` of the pack."""
-    made = []
-    for side, row, suffix in zip(sides, rows, ("src", "tgt"), strict=True):
-        name = f"parallel/{stem}.{suffix}"
-        work.write(name, _tokens_of_side(work, row, side))
-        made.append(Recognised(name, "parallel", stem=stem))
-    return made
+    """Both sides of translations as ``parallel/STEM.src`` and ``.tgt`` of the pack, their punctuation split off where it
+    is attached."""
+    names = [f"parallel/{stem}.{suffix}" for suffix in ("src", "tgt")]
+    for side, row, name in zip(sides, rows, names, strict=True):
+        running = work.described.prepare != "no" and is_running("\n".join(side))
+        if running:
+            row.done.append("punctuation split off the words, line by line")
+        work.write(name, tokenised_lines(side) if running else side)
+    return [Recognised(name, "parallel", stem=stem) for name in names]
 
 
 def _flat(stem: str) -> str:
@@ -428,7 +394,7 @@ def take_pair(work: Preparation, files: Sequence[Recognised], rows: Sequence[Fil
         counts.append(each.text.count("\n") + (not each.text.endswith("\n") and bool(each.text)))
     if counts[0] != counts[1]:
         what = f"{counts[0]:,} lines, but {files[1].name} has {counts[1]:,}"
-        rows[0].problems.append(Problem(what, "translations are line by line: look where they part", used=False))
+        rows[0].refuse(what, "translations are line by line: look where they part")
         return list(files) if canonical else []
     dirty = any(row.bad or each.encoding != "utf-8" for each, row in zip(found, rows, strict=True))
     running = described.prepare != "no" and any(is_running(each.text) for each in found)
@@ -461,12 +427,11 @@ def _one_file_pairs(work: Preparation, file: Recognised, row: FileRow) -> list[R
         return []
     fields = [(n, line.split("\t")) for n, line in found.lines() if line.strip()]
     fields = _without_heading(row, fields)
-    good = [(n, parts) for n, parts in fields if len(parts) == 2]
     bad = [(n, f"{len(parts) - 1} tabs, where one is expected") for n, parts in fields if len(parts) != 2]
     _leave_out(work, row, bad, len(fields))
     if any(not problem.used for problem in row.problems):
         return []
-    left, right = ([parts[side] for _, parts in good] for side in (0, 1))
+    left, right = ([parts[side] for _, parts in fields if len(parts) == 2] for side in (0, 1))
     look(row, "\n".join(left))
     return _write_pair(work, stem, (row, row), (left, right))
 
@@ -486,9 +451,8 @@ def _leave_out(work: Preparation, row: FileRow, bad: list[tuple[int, str]], line
     used = not work.strict and len(bad) <= max(_FEW, MOST_BAD * lines)
     row.bad += bad
     first = f"line {bad[0][0]}: {bad[0][1]}"
-    row.problems.append(
-        Problem(f"{counted(len(bad), 'bad line')} ({first})" + ("; left out" if used else ""), used=used)
-    )
+    what = f"{counted(len(bad), 'bad line')} ({first})"
+    row.problems.append(Problem(f"{what}; left out" if used else what, used=used))
 
 
 def _table(work: Preparation, file: Recognised, row: FileRow) -> list[Recognised]:
@@ -499,8 +463,7 @@ def _table(work: Preparation, file: Recognised, row: FileRow) -> list[Recognised
     lines = list(found.lines())
     fields: list[tuple[int, list[str]]]
     if file.form == "csv":
-        some = "\n".join(line for _, line in lines[:50])
-        mark = max(",;\t", key=some.count)
+        mark = max(",;\t", key="\n".join(line for _, line in lines[:50]).count)
         reader = csv.reader([line for _, line in lines], delimiter=mark)
         fields = [(reader.line_num, [cell.strip() for cell in cells]) for cells in reader if any(cells)]
         row.done.append(f"a table with {'tabs' if mark == chr(9) else repr(mark)} between its columns")

@@ -198,29 +198,12 @@ def _strings(path: Path, table: Any, name: str, keys: Iterable[str]) -> dict[str
 # ---- what is what
 
 
-def _suffix(name: str) -> str:
-    return PurePosixPath(name).suffix
-
-
-def _plain_name(name: str) -> str:
-    """A path in lower case and without the suffix of a packer."""
-    name = name.lower()
-    return name[:-3] if name.endswith(_PACKED) else name
-
-
-def _side(name: str) -> tuple[str, str]:
-    """The text that a side of translations belongs to, and its language, by suffixes: ``a.hi``, ``a.hi.txt``."""
-    plain = _plain_name(name).removesuffix(".txt")
-    stem, _, language = plain.rpartition(".")
-    return stem, language
-
-
 def _recognise(name: str, has_text: bool) -> Recognised:
     """A file by its own path; what belongs together is looked at later."""
-    plain = _plain_name(name)
+    plain = name.lower()[: -3 if name.lower().endswith(_PACKED) else None]
     folder, _, base = plain.rpartition("/")
-    top, suffix = folder.partition("/")[0], _suffix(base)
-    stem, language = _side(name)
+    top, suffix = folder.partition("/")[0], PurePosixPath(base).suffix
+    stem, _, language = plain.removesuffix(".txt").rpartition(".")  # of a side of translations: a.hi, a.hi.txt
     if not folder and base in _BY_NAME:
         return Recognised(name, _BY_NAME[base], "csv" if suffix == ".csv" else "plain")
     if not folder and base == DESCRIPTION:
@@ -254,10 +237,8 @@ def _recognise(name: str, has_text: bool) -> Recognised:
 
 
 def _reason(name: str, suffix: str) -> str:
-    pointer = _POINTERS.get(suffix, "")
-    if pointer:
-        return pointer.replace("{stem}", PurePosixPath(name).stem).replace("{}", name)
-    return "nothing is learned from files of this name"
+    pointer = _POINTERS.get(suffix, "nothing is learned from files of this name")
+    return pointer.replace("{stem}", PurePosixPath(name).stem).replace("{}", name)
 
 
 def _paired(files: list[Recognised], described: Described) -> list[Recognised]:
@@ -273,17 +254,15 @@ def _paired(files: list[Recognised], described: Described) -> list[Recognised]:
         inside = group[0].name.lower().startswith("parallel/")
         chosen = wanted if len(languages) > 2 and wanted < languages and len(wanted) == 2 else languages
         for file in group:
+            reason = ""
             if file.language not in chosen:
-                result.append(file._replace(role=None, reason="not one of the two languages that kit.toml names"))
+                reason = "not one of the two languages that kit.toml names"
             elif len(chosen) > 2:
                 both = ", ".join(sorted(languages))
                 reason = f'more than two languages ({both}): name two in kit.toml, [languages] source = "..."'
-                result.append(file._replace(role=None, reason=reason))
             elif len(chosen) == 1 and not inside:
                 reason = f"no other language of {PurePosixPath(file.stem).name!r} beside it"
-                result.append(file._replace(role=None, reason=reason))
-            else:
-                result.append(file)
+            result.append(file._replace(role=None, reason=reason) if reason else file)
     return sorted(result, key=lambda file: file.name)
 
 
@@ -363,6 +342,10 @@ class FileRow:
     bad: list[tuple[int, str]] = field(default_factory=list)
     tiers: tuple[TierFound, ...] = ()
 
+    def refuse(self, what: str, fix: str = "") -> None:
+        """Note what is wrong with a file that is not used."""
+        self.problems.append(Problem(what, fix, used=False))
+
     def to_json(self) -> dict[str, object]:
         """Plain data."""
         return {
@@ -381,35 +364,23 @@ def show_rows(rows: Iterable[FileRow], many: int = 30) -> list[tuple[str, ...]]:
     rows = list(rows)
     groups: dict[tuple[object, ...], list[FileRow]] = {}
     for row in rows:
-        alike = (
-            str(PurePosixPath(row.name).parent),
-            PurePosixPath(row.name).suffix,
-            row.role,
-            row.encoding,
-            row.script,
-        )
-        own = (row.name,) if row.problems or row.tiers or len(rows) <= many else ()
-        groups.setdefault((*alike, row.reason, bool(row.done), *own), []).append(row)
+        path, own = PurePosixPath(row.name), (row.name,) if row.problems or row.tiers or len(rows) <= many else ()
+        alike = path.parent, path.suffix, row.role, row.encoding, row.script, row.reason, bool(row.done), *own
+        groups.setdefault(alike, []).append(row)
     shown: list[tuple[str, ...]] = []
     for group in groups.values():
-        first = group[0]
-        one = len(group) == 1
-        folder, suffix = PurePosixPath(first.name).parent, PurePosixPath(first.name).suffix
-        name = first.name if one else f"{folder}/*{suffix} ({len(group)} files)".removeprefix("./")
+        first, one, path = group[0], len(group) == 1, PurePosixPath(group[0].name)
+        name = first.name if one else f"{path.parent}/*{path.suffix} ({len(group)} files)".removeprefix("./")
         lines = sum(row.lines for row in group)
         words = sum(row.words * row.lines for row in group) / max(1, lines)
         attached = sum(row.attached * row.lines for row in group) / max(1, lines)
         said = [*map(str, first.problems), *first.done, *([f"not used: {first.reason}"] if first.role is None else [])]
-        if first.tiers:
-            said.append(
-                "tiers " + ", ".join(f"{t.name} = {t.role or 'not used'} ({t.annotations:,})" for t in first.tiers)
-            )
+        tiers = ", ".join(f"{t.name} = {t.role or 'not used'} ({t.annotations:,})" for t in first.tiers)
+        said += [f"tiers {tiers}"] * bool(tiers)
         measured = first.role in ("text", "parallel", "interlinear")
-        shown.append(
-            (
-                name, first.role or "-", first.encoding, first.script, f"{lines:,}" if lines else "",
-                f"{words:.1f}" if measured else "", percent(attached, 0) if measured else "",
-                "; ".join(said) or ("as it is" if one else ""),
-            )
-        )  # fmt: skip
+        shown.append((
+            name, first.role or "-", first.encoding, first.script, f"{lines:,}" if lines else "",
+            f"{words:.1f}" if measured else "", percent(attached, 0) if measured else "",
+            "; ".join(said) or ("as it is" if one else ""),
+        ))  # fmt: skip
     return shown

@@ -31,7 +31,7 @@ import hashlib
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import pairwise
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -180,15 +180,12 @@ class LoadedPack:
         return {name: record.get("findings", {}) for name, record in self._pack.state["steps"].items()}
 
     def __iter__(self) -> Iterator[str]:
-        """The names of its models."""
         return iter(self._files)
 
     def __len__(self) -> int:
-        """How many models it has."""
         return len(self._files)
 
     def __contains__(self, name: object) -> bool:
-        """Whether it has a model of this name."""
         return name in self._files
 
     def path(self, name: str) -> Path:
@@ -399,19 +396,12 @@ def layers_of(pack: LoadedPack, text: Text, names: Iterable[str] | None = None) 
 
 def _surprisal(reading: Reading, model: Any) -> dict[str, Any]:
     bits, starts = model.surprisals(reading.corpus)
-    known = reading.corpus.recode(model.vocab_).tokens != UNKNOWN
-    return {
-        "surprisal": [bits[a:b].tolist() for a, b in pairwise(starts.tolist())],
-        "known": reading.by_sentence(known.tolist()),
-    }
+    known = reading.by_sentence((reading.corpus.recode(model.vocab_).tokens != UNKNOWN).tolist())
+    return {"surprisal": [bits[a:b].tolist() for a, b in pairwise(starts.tolist())], "known": known}
 
 
-def _classes(name: str) -> Callable[[Reading, Any], dict[str, Any]]:
-    def apply(reading: Reading, model: Any) -> dict[str, Any]:
-        found = model.apply(reading.corpus)
-        return {name: reading.by_sentence((found.tokens - FIRST).tolist())}
-
-    return apply
+def _classes(reading: Reading, model: Any, name: str) -> dict[str, Any]:
+    return {name: reading.by_sentence((model.apply(reading.corpus).tokens - FIRST).tolist())}
 
 
 def _topics(reading: Reading, model: Any) -> dict[str, Any]:
@@ -434,28 +424,19 @@ def _trees(reading: Reading, model: Any) -> dict[str, Any]:
     bank = reading.bank
     bank = reading.pack.tagger.annotate(bank) if "tagger" in reading.pack else model.tagged(bank)
     parsed = model.annotate(bank)
-    return {
-        "heads": reading.by_sentence(parsed.heads.tolist()),
-        "relations": reading.by_sentence(parsed.relations.strings()),
-    }
+    found = {"heads": parsed.heads.tolist(), "relations": parsed.relations.strings()}
+    return {name: reading.by_sentence(values) for name, values in found.items()}
 
 
 def _entities(reading: Reading, model: Any) -> dict[str, Any]:
     from corpuscle.entities.documents import from_corpus
 
-    found = model.tag(from_corpus(reading.corpus)).mentions
-    return {
-        "entities": [
-            {
-                "sentence": number,
-                "words": list(mention.tokens),
-                "type": mention.type,
-                "text": " ".join(reading.words[number][i] for i in mention.tokens),
-            }
-            for number, mentions in enumerate(found)
-            for mention in mentions
-        ]
-    }
+    found = []
+    for number, mentions in enumerate(model.tag(from_corpus(reading.corpus)).mentions):
+        for type, tokens in mentions:
+            text = " ".join(reading.words[number][i] for i in tokens)
+            found.append({"sentence": number, "words": list(tokens), "type": type, "text": text})
+    return {"entities": found}
 
 
 def _translation(reading: Reading, model: Any) -> dict[str, Any]:
@@ -464,8 +445,8 @@ def _translation(reading: Reading, model: Any) -> dict[str, Any]:
 
 LAYERS: dict[str, Callable[[Reading, Any], dict[str, Any]]] = {
     "lm": _surprisal,
-    "classes": _classes("classes"),
-    "senses": _classes("senses"),
+    "classes": partial(_classes, name="classes"),
+    "senses": partial(_classes, name="senses"),
     "topics": _topics,
     "tagger": _tags,
     "parser": _trees,

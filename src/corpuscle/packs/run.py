@@ -75,15 +75,10 @@ class Outcome:
             for name, chapter in self.chapters.items()
         }
         return {
-            "pack": str(self.pack),
-            "report": str(self.report),
-            "steps": steps,
-            "left_out": dict(self.left_out),
-            "failed": dict(self.failed),
-            "refused": list(self.refused),
-            "seconds": round(self.seconds, 3),
+            "pack": str(self.pack), "report": str(self.report), "steps": steps, "left_out": dict(self.left_out),
+            "failed": dict(self.failed), "refused": list(self.refused), "seconds": round(self.seconds, 3),
             "version": __version__,
-        }
+        }  # fmt: skip
 
 
 def learn(
@@ -104,7 +99,7 @@ def learn(
     the report. It is an error if there is too little to learn anything, though nothing is wrong.
     """
     began = clock()
-    _today()  # a date that makes no sense is an error before all work
+    source_date()  # a date that makes no sense is an error before all work
     target = Pack(pack)
     folder = _sample(target, seed) if kit is None else kit
     with TemporaryDirectory() as temporary:
@@ -212,7 +207,8 @@ def _cold(steps: Sequence[Step], job: Job, target: Pack) -> list[str]:
         step.kernels
         for step in steps
         if step.kernels
-        and is_cold(step.kernels)
+        and not is_temporary  # another process would not share it
+        and not _mark(step.kernels).exists()
         and not _is_done(step, job, target)
         and sum(os.path.getsize(path) for role in step.needs for path in job.kit.paths(role)) >= _WORTH_COMPILING
     ]
@@ -266,11 +262,9 @@ def _sample(target: Pack, seed: int) -> Path:
 
 
 def _nothing_usable(intake: Intake, steps: Sequence[Step]) -> str:
-    kit = intake.kit
     useful = sorted({ROLES[role] for step in steps for role in step.needs})
-    found = (
-        f"{sum(map(len, kit.files.values())) + len(kit.others)} other files" if kit.files or kit.others else "no files"
-    )
+    others = sum(map(len, intake.kit.files.values())) + len(intake.kit.others)
+    found = f"{others} other files" if others else "no files"
     wrong = next((f" ({row.name}: {problem})" for row in intake.rows for problem in row.problems), "")
     return f"nothing to learn from: there is no {' or '.join(useful)} (text/*.txt), and {found}{wrong}"
 
@@ -301,22 +295,19 @@ def _do(step: Step, job: Job, target: Pack) -> bool:
         found = step.learn(job, step.settings).to_json()
         findings = found | {"bytes": (job.pack / step.writes[0]).stat().st_size}
     seconds = clock() - began
+    today = (source_date() or datetime.now(UTC)).strftime("%Y-%m-%d")
     notes = list(dict.fromkeys(str(w.message) for w in caught if issubclass(w.category, CorpuscleWarning)))
     target.record(
         step.name, step.writes, fingerprint=_fingerprint(step, job, target), version=step.version,
-        settings=dict(step.settings), seconds=round(seconds, 3), finished=_today(), notes=notes, findings=findings,
+        settings=dict(step.settings), seconds=round(seconds, 3), finished=today, notes=notes, findings=findings,
     )  # fmt: skip
     if step.kernels:
-        mark_warm(step.kernels)
+        with suppress(OSError):
+            _mark(step.kernels).touch()
     for note in notes:
         say(f"note: {note}")
     say(f"{step.title.lower()}: done in {seconds:.1f} s")
     return False
-
-
-def _today() -> str:
-    """The date, or the one that SOURCE_DATE_EPOCH sets."""
-    return (source_date() or datetime.now(UTC)).strftime("%Y-%m-%d")
 
 
 def _write_report(
@@ -329,21 +320,14 @@ def _write_report(
     kit, used = intake.kit, {role for each in sections for role in each.used}
     unused = [(name, ROLES[role]) for role, names in kit.files.items() if role not in used for name in names]
     unused += list(kit.reasons.items())
-    write_json(
-        target.folder / "report.json",
-        {
-            "corpuscle": __version__,
-            "kit": str(kit.folder),
-            "seed": target.state["seed"],
-            "files": {role: list(names) for role, names in sorted(kit.files.items()) if role in used},
-            "not_used": sorted(name for name, _ in unused),
-            "intake": [row.to_json() for row in intake.rows],
-            "languages": dict(kit.languages),
-            "steps": {each.step.name: each.record for each in sections},
-            "left_out": {step.name: reason for step, reason in left_out},
-            "failed": {step.name: errors for step, errors in failed},
-        },
-    )
+    write_json(target.folder / "report.json", {
+        "corpuscle": __version__, "kit": str(kit.folder), "seed": target.state["seed"],
+        "files": {role: list(names) for role, names in sorted(kit.files.items()) if role in used},
+        "not_used": sorted(name for name, _ in unused), "intake": [row.to_json() for row in intake.rows],
+        "languages": dict(kit.languages), "steps": {each.step.name: each.record for each in sections},
+        "left_out": {step.name: reason for step, reason in left_out},
+        "failed": {step.name: errors for step, errors in failed},
+    })  # fmt: skip
     path = target.folder / "report.html"
     with write_atomically(path, "w") as file:
         file.write(render(intake, target, sections, sorted(unused), left_out, failed))
@@ -358,19 +342,8 @@ getattr(package, "warm_defaults", package.warm)()
 
 
 def _mark(package: str) -> Path:
+    """The file that says that the kernels of a package have been used with this cache."""
     return cache_root / f"warm-{package}-{fingerprint(package)}"
-
-
-def is_cold(package: str) -> bool:
-    """Whether the kernels of a package have never been used with this cache; never so where it is a temporary one,
-    which another process would not share."""
-    return not is_temporary and not _mark(package).exists()
-
-
-def mark_warm(package: str) -> None:
-    """Write down that the kernels of a package are compiled."""
-    with suppress(OSError):
-        _mark(package).touch()
 
 
 class Precompiler:
@@ -393,14 +366,11 @@ class Precompiler:
                     return
                 self._current = self._packages.pop(0)
                 self._free.clear()
-                environment = os.environ | {"CORPUSCLE_CACHE": str(cache_root)}
+                program = [sys.executable, "-P", "-c", _COMPILE, self._current]
+                environment, null = os.environ | {"CORPUSCLE_CACHE": str(cache_root)}, subprocess.DEVNULL
+                # In a session of its own: Ctrl-C is for the parent, which then closes this.
                 self._process = subprocess.Popen(
-                    [sys.executable, "-P", "-c", _COMPILE, self._current],
-                    stdin=subprocess.DEVNULL,
-                    stdout=subprocess.DEVNULL,
-                    stderr=subprocess.DEVNULL,
-                    env=environment,
-                    start_new_session=True,  # Ctrl-C is for the parent, which then closes this
+                    program, stdin=null, stdout=null, stderr=null, env=environment, start_new_session=True
                 )
             self._process.wait()  # a failure will be seen, and said, by the step itself
             with self._lock:

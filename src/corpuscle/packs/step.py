@@ -5,14 +5,11 @@ become a chapter; they are kept as JSON, so that the chapter can be written agai
 again. A new step is one module of ``corpuscle.packs.systems`` and its name in the task's record of
 ``corpuscle.catalogue``.
 
-What a step works with: the kit, the pack's folder, and the text, read and split once for all steps.
-
-Holding out: a tenth of the text that a model does not see, so that its figures mean something.
-
-Whole documents are held out where there are enough of them, since sentences of one document share words and would
-make a model look better than it is. A text with fewer than ten documents, or with documents so large that those that
-fit into two tenths are hardly anything, is split by sentences. In a text of which one sentence is nearly all, even
-those are far less than a tenth.
+Steps share a job: the kit, the pack's folder, and the text, read and split once for all of them. A tenth of the text is
+held out: a model does not see it, so that its figures mean something. Whole documents are held out where there are
+enough of them, since sentences of one document share words and would make a model look better than it is. A text with
+fewer than ten documents, or with documents so large that those that fit into two tenths are hardly anything, is split
+by sentences. In a text of which one sentence is nearly all, even those are far less than a tenth.
 """
 
 from __future__ import annotations
@@ -82,11 +79,6 @@ def by_rule(setting: Any, value: Any) -> Any:
     return value if isinstance(setting, str) else setting
 
 
-def nothing_wrong(job: Job) -> list[InputError]:
-    """The check of a step that takes its files as they are."""
-    return []
-
-
 @dataclass(frozen=True)
 class Step:
     """One thing that can be learned from a kit.
@@ -113,7 +105,7 @@ class Step:
     writes: tuple[str, ...]
     learn: Callable[[Job, Mapping[str, Any]], Findings]
     findings: type[Findings]
-    check: Callable[[Job], list[InputError]] = nothing_wrong
+    check: Callable[[Job], list[InputError]] = lambda job: []
     settings: Mapping[str, Any] = field(default_factory=dict)
     after: tuple[str, ...] = ()
     learned: str = ""
@@ -148,15 +140,6 @@ class Parallel(NamedTuple):
         return self.files[part][0], pair - int(starts[part]) + 1
 
 
-class Measured(NamedTuple):
-    """A model of a part of the data, that part, the one that it has not seen, and a model of all data."""
-
-    model: Any
-    train: Any
-    test: Any
-    final: Any
-
-
 class Job:
     """Kit, folder of the pack, seed and workers of a run, and what its steps share.
 
@@ -170,7 +153,6 @@ class Job:
         self._hashes: dict[str, dict[str, str]] = {}
 
     def __repr__(self) -> str:
-        """Which kit becomes which pack."""
         return f"<Job: a pack {self.pack} of {self.kit!r}>"
 
     def hashes(self, roles: tuple[str, ...]) -> dict[str, str]:
@@ -185,9 +167,8 @@ class Job:
 
         Unfinished work on that file goes on, unless it was done on other data or by another rule.
         """
-        path = self.pack / name
+        path, checkpoint = self.pack / name, None
         partial = path.with_name(path.name + ".partial")
-        checkpoint = None
         if partial.exists():
             try:
                 checkpoint = model.checkpoint(*material, path, True)
@@ -201,14 +182,17 @@ class Job:
                 model.save(path)
         return model
 
-    def measured(self, fit: Callable[[Any], Any], data: Any, held: np.ndarray, *, file: str, path: AnyPath) -> Measured:
+    def measured(
+        self, fit: Callable[[Any], Any], data: Any, held: np.ndarray, *, file: str, path: AnyPath
+    ) -> tuple[Any, Any, Any, Any]:
         """Fit a model to data without those that are held out (bool, one an item), so that it can be measured on them;
-        then one to everything, which is saved to ``file`` in the pack. ``path``: where the data came from."""
+        then one to everything, which is saved to ``file`` in the pack. ``path``: where the data came from. Returns the
+        first model, what it has learned from, what is held out, and the model of everything."""
         train, test = data.select(np.flatnonzero(~held)), data.select(np.flatnonzero(held))
         with naming(path):
             model, final = fit(train), fit(data)
         final.save(self.pack / file)
-        return Measured(model, train, test, final)
+        return model, train, test, final
 
     @cached_property
     def raw(self) -> Corpus:
@@ -383,19 +367,15 @@ def held_documents(corpus: Corpus, seed: int) -> np.ndarray:
         return np.zeros(0, bool)
     held = np.zeros(len(starts) - 1, bool)
     if len(held) >= FEWEST_DOCUMENTS:
-        held[_draw(np.diff(starts_of(_sizes(corpus))[starts]), seed)] = True
+        held[_draw(np.diff(starts_of(corpus.lengths + 1)[starts]), seed)] = True
     return held
-
-
-def _sizes(corpus: Corpus) -> np.ndarray:
-    """Tokens of each sentence with its end, which a model predicts too."""
-    return corpus.lengths + 1
 
 
 def held_sentences(corpus: Corpus, seed: int) -> tuple[np.ndarray, str]:
     """A tenth of the tokens, the same for the same text and seed: which sentences, bool (n_sentences,), and what was
     kept together."""
-    sizes, documents = _sizes(corpus), held_documents(corpus, seed)
+    # A model predicts the end of a sentence, too.
+    sizes, documents = corpus.lengths + 1, held_documents(corpus, seed)
     held, groups = np.zeros(len(corpus), bool), "documents"
     if documents.any():
         assert corpus.document_starts is not None

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import PurePosixPath
 from typing import Any
 
 from corpuscle.packs import page
 from corpuscle.packs.chapter import Card, Chapter, Findings, Table, pick
-from corpuscle.packs.intake import form_of, read_interlinear
+from corpuscle.packs.intake import read_interlinear
 from corpuscle.packs.step import Job, Step, check_enough
 from corpuscle.text.html import Html, bdi, div, element, h3, p, span
 from corpuscle.text.interlinear import Interlinear, Phrase, completed, gloss_table, morph_table, write_interlinear
@@ -65,7 +66,8 @@ class Glossed(Findings):
 
 def learn(job: Job, settings: Mapping[str, Any]) -> Glossed:
     described, names = job.kit.described, job.kit.files["interlinear"]
-    texts = [read_interlinear(job.kit.path(name), form_of(name), dict(described.tiers)) for name in names]
+    tiers = dict(described.tiers)
+    texts = [read_interlinear(job.kit.path(name), PurePosixPath(name).suffix.lower()[1:], tiers) for name in names]
     phrases = [phrase for text in texts for phrase in text.phrases]
     check_enough(job.kit.folder, len(phrases), 1, "phrase")
     table, parts = gloss_table(phrases), morph_table(phrases)
