@@ -30,7 +30,6 @@ from corpuscle.text.interlinear import Interlinear, Phrase, gloss_table
 from corpuscle.text.interlinear_formats import is_toolbox, read_eaf, read_flextext, read_toolbox
 from corpuscle.text.running import prepare
 from corpuscle.text.scripts import LANGUAGES, language_name, script_of
-from corpuscle.text.tables import write_table
 from corpuscle.text.tmx import read_tmx
 from corpuscle.text.wording import counted
 
@@ -137,15 +136,6 @@ def _glosses(kit: Kit, work: Preparation) -> list[tuple[str, str]]:
     for form, gloss, _ in gloss_table(work.phrases):
         table.setdefault(form, gloss)
     return list(table.items())
-
-
-def write_glosses(intake: Intake, pack: Path) -> None:
-    """``glosses.tsv`` of the pack: a word and its gloss on each line."""
-    path = pack / "glosses.tsv"
-    if intake.glosses:
-        write_table(path, (), intake.glosses)
-    else:
-        path.unlink(missing_ok=True)
 
 
 ATTACHED = 0.5  # text with at least this share of its punctuation attached to words is running text
@@ -361,8 +351,7 @@ def _interlinear(work: Preparation, file: Recognised, row: FileRow) -> list[Reco
 
 
 def _write_pair(work: Preparation, stem: str, rows: Sequence[FileRow], sides: Sequence[list[str]]) -> list[Recognised]:
-    """Both sides of translations as ``parallel/STEM.src`` and ``.tgt`` of the pack, their punctuation split off where it
-    is attached."""
+    """Both sides of translations as ``parallel/STEM.src`` and ``.tgt``, punctuation split off where it is attached."""
     names = [f"parallel/{stem}.{suffix}" for suffix in ("src", "tgt")]
     for side, row, name in zip(sides, rows, names, strict=True):
         running = work.described.prepare != "no" and is_running("\n".join(side))

@@ -36,7 +36,7 @@ from corpuscle.compiled import cache_root, fingerprint, is_temporary
 from corpuscle.errors import CorpuscleError, CorpuscleWarning, InputError, Interrupted
 from corpuscle.model import source_date
 from corpuscle.packs.chapter import Chapter
-from corpuscle.packs.intake import PREPARED, Intake, take_in, write_glosses
+from corpuscle.packs.intake import PREPARED, Intake, take_in
 from corpuscle.packs.kit import ROLES
 from corpuscle.packs.pack import Pack, write_json
 from corpuscle.packs.report import Section, render
@@ -44,6 +44,7 @@ from corpuscle.packs.step import Job, LeftOut, Step
 from corpuscle.progress import clock, complain, is_interrupt, say, working
 from corpuscle.scale import default_workers
 from corpuscle.text.files import AnyPath, write_atomically
+from corpuscle.text.tables import write_table
 
 STEPS: tuple[Step, ...] = tuple(find(place) for task in TASKS.values() for place in task.step.split())
 """All that can be learned, in the order of the catalogue, in which it is done."""
@@ -110,7 +111,10 @@ def learn(
         target.create()
         intake = intake.moved(Path(temporary) / PREPARED, target.folder / PREPARED)
     found = intake.kit
-    write_glosses(intake, target.folder)
+    glosses = target.folder / "glosses.tsv"
+    glosses.unlink(missing_ok=True)
+    if intake.glosses:
+        write_table(glosses, (), intake.glosses)
     refused = _say_what_was_found(intake)
     target.state |= {"kit": str(found.folder), "seed": seed}
     for name in [name for name in target.state["steps"] if name not in {step.name for step in possible}]:

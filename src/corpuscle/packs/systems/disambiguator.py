@@ -208,13 +208,13 @@ def _shown(analysis: dict[str, Any], model: Disambiguator, right: str) -> dict[s
 
 
 def _rows(word: Mapping[str, Any]) -> list[Sequence[str]]:
-    """The analyses of a word as rows of a table."""
-    around, rows = f"{word['before']} [{isolated(word['form'])}] {word['after']}".strip(), list[Sequence[str]]()
-    for each in word["analyses"]:
-        note, right = ", ".join(filter(None, (each["vowelled"], each["gloss"]))), "✓" if each["right"] else ""
-        rows.append((around, each["lemma"], each["values"], note, percent(each["probability"]), right))
-        around = ""
-    return rows
+    """The analyses of a word as rows of a table; the first one begins with the word between its neighbours."""
+    around = f"{word['before']} [{isolated(word['form'])}] {word['after']}".strip()
+    return [
+        ("" if i else around, each["lemma"], each["values"], ", ".join(filter(None, (each["vowelled"], each["gloss"]))),
+         percent(each["probability"]), "✓" if each["right"] else "")
+        for i, each in enumerate(word["analyses"])
+    ]  # fmt: skip
 
 
 DISAMBIGUATOR = Step(

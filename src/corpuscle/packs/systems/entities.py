@@ -158,8 +158,8 @@ def learn(job: Job, settings: Mapping[str, Any]) -> Found:
     mentions = sum(len(text.mentions) for text in documents.texts)
     check_enough(folder, len(documents), FEWEST_DOCUMENTS, "document with entities", "documents with entities")
     check_enough(folder, mentions, FEWEST_MENTIONS, "mention")
-    classes, held = job.pack / CLASSES, np.zeros(len(documents), bool)
-    held[tenth(range(len(documents)), job.seed, "packs/entities")] = True
+    classes, numbers = job.pack / CLASSES, range(len(documents))
+    held = np.isin(numbers, tenth(numbers, job.seed, "packs/entities"))
     sources = class_sources(corpuscle.load(classes)) if classes.exists() else None
 
     def fit(some: Documents) -> CrfTagger:

@@ -138,13 +138,13 @@ class Predicted(Findings):
         how = grade(gain, (3, "It has learned how words follow one another"), (1.5, "It has learned something"),
                     (0, "It knows hardly more than frequencies"))  # fmt: skip
         much = amount(self.words, 20_000, 200_000, "text")
-        return f"{how} {much}: {gain:.1f} times better than guessing by frequency ({_whole(simple)} to {_whole(ours)})."
+        sizes = [count(each) if math.isfinite(each) else "infinite" for each in (simple, ours)]
+        return f"{how} {much}: {gain:.1f} times better than guessing by frequency ({' to '.join(sizes)})."
 
     def _in_words(self, chosen: Result, unseen: str) -> list[Html]:
         held, order, parts = self.held_out, self.order, list[Html]()
-        looks = "looks at each word alone" if order == 1 else f"looks at the last {order - 1} words to predict the next"
-        if order == 2:
-            looks = "looks at the last word to predict the next"
+        last = "last word" if order == 2 else f"last {order - 1} words"
+        looks = "looks at each word alone" if order == 1 else f"looks at the {last} to predict the next"
         whole = "whole documents"
         if held.groups == "sentences":
             few = "there are few documents" if self.documents < FEWEST_DOCUMENTS else "nearly all is in a few documents"
@@ -244,8 +244,7 @@ def _shaded(sentence: Mapping[str, Any]) -> Html:
 
 def _markup(job: Job, text: Corpus) -> list[InputError]:
     """The first literal edge of a sentence, if there is one."""
-    found = find_markup(text)
-    if found is None:
+    if (found := find_markup(text)) is None:
         return []
     return [InputError(*job.place(found[0]), f"a literal {found[1]}, which stands for the edge of a sentence")]
 
@@ -297,6 +296,8 @@ def learn(job: Job, settings: Mapping[str, Any]) -> Predicted:
         progress.advance()
     recoded, repeated = held_out.recode(train.vocab), seen(item_hashes(train), held_out)
     surprising, ordinary = _surprises(best, held_out)
+    frequencies = np.sort(text.vocab.counts[FIRST:])[::-1]
+    ranks = np.unique(np.geomspace(1, len(frequencies), 60).astype(np.int64))
     return Predicted(
         words=text.n_tokens, types=len(text.vocab) - FIRST, marked_unknown=int((text.tokens == UNKNOWN).sum()),
         sentences=len(text), segmented=text is not job.raw,
@@ -305,8 +306,9 @@ def learn(job: Job, settings: Mapping[str, Any]) -> Predicted:
             groups, len(held_out), held_out.n_tokens, int(repeated.sum()), int(held_out.lengths[repeated].sum())
         ),
         orders=tuple(orders), order=best.order_, methods=methods, method=chosen,
-        coverage=_coverage(train, recoded, job.seed), frequencies=_frequencies(text), surprising=surprising,
-        ordinary=ordinary, sampled=tuple(map(tuple, final.sample(_SAMPLED, seed=job.seed, max_length=_MOST_WORDS))),
+        coverage=_coverage(train, recoded, job.seed),
+        frequencies={"rank": ranks.tolist(), "count": frequencies[ranks - 1].tolist()},
+        surprising=surprising, ordinary=ordinary, sampled=tuple(map(tuple, final.sample(_SAMPLED, seed=job.seed, max_length=_MOST_WORDS))),
         ngrams=tuple(np.diff(final.tables_.levels).tolist()),
     )  # fmt: skip
 
@@ -314,10 +316,6 @@ def learn(job: Job, settings: Mapping[str, Any]) -> Predicted:
 def _perplexity(result: Result) -> float:
     """For comparing: what is no number is infinite."""
     return result["perplexity"] if math.isfinite(result["perplexity"]) else math.inf
-
-
-def _whole(perplexity: float) -> str:
-    return count(perplexity) if math.isfinite(perplexity) else "infinite"
 
 
 def _coverage(train: Corpus, held_out: Corpus, seed: int) -> dict[str, Any]:
@@ -345,15 +343,12 @@ def _coverage(train: Corpus, held_out: Corpus, seed: int) -> dict[str, Any]:
     return {"read": read.tolist(), "unseen": unseen.tolist(), "vocabulary": sizes.tolist(), "covered": covered.tolist()}
 
 
-def _frequencies(text: Corpus) -> dict[str, Any]:
-    """How often the r-th most frequent word occurs, for ranks r at equal distances on a log scale."""
-    counts = np.sort(text.vocab.counts[FIRST:])[::-1]
-    ranks = np.unique(np.geomspace(1, len(counts), 60).astype(np.int64))
-    return {"rank": ranks.tolist(), "count": counts[ranks - 1].tolist()}
-
-
 def _surprises(model: LanguageModel, held_out: Corpus) -> tuple[Table, Table]:
     """The held-out sentences with the highest and the lowest surprisal a word, each only once."""
+
+    def rounded(bits: float) -> float | None:
+        return round(float(bits), 3) if np.isfinite(bits) else None
+
     bits, starts = model.surprisals(held_out)
     lengths = held_out.lengths
     means = np.add.reduceat(bits, starts[:-1]) / np.diff(starts)
@@ -371,19 +366,12 @@ def _surprises(model: LanguageModel, held_out: Corpus) -> tuple[Table, Table]:
                 break
             ids = held_out.sentence(i)[:_MOST_WORDS]
             surprisal = bits[starts[i] : starts[i] + len(ids)]
-            words = [
-                [clip(held_out.vocab.word(int(id))), _finite(b), bool(unknown[id])]
-                for id, b in zip(ids, surprisal, strict=True)
-            ]
-            cut = bool(lengths[i] > _MOST_WORDS)
-            chosen[key] = {"words": words, "bits_per_token": _finite(means[i]), "cut": cut}
+            words = [[clip(held_out.vocab.word(int(id))), rounded(b), bool(unknown[id])]
+                     for id, b in zip(ids, surprisal, strict=True)]  # fmt: skip
+            chosen[key] = {"words": words, "bits_per_token": rounded(means[i]), "cut": bool(lengths[i] > _MOST_WORDS)}
         return tuple(chosen.values())
 
     return described(falling, _SURPRISING), described(falling[::-1], _ORDINARY)
-
-
-def _finite(bits: float) -> float | None:
-    return round(float(bits), 3) if np.isfinite(bits) else None
 
 
 LANGUAGE_MODEL = Step(

@@ -185,8 +185,7 @@ def learn(job: Job, settings: Mapping[str, Any]) -> Messages:
 def _measured(job: Job, gold: Normalised, fit: Callable[..., Normaliser]) -> tuple[Normaliser, Result, float]:
     """The model of all annotated messages, figures of one that has not seen a tenth of them on that tenth, and F1 of a
     dictionary there."""
-    held = np.zeros(len(gold), bool)
-    held[tenth(range(len(gold)), job.seed, "packs/normaliser")] = True
+    held = np.isin(range(len(gold)), tenth(range(len(gold)), job.seed, "packs/normaliser"))
     model, train, test, final = job.measured(fit, gold, held, file=FILE, path=job.kit.paths("noisy")[0])
     typed = [list(message) for message in test.corpus]
     scores = normalisation_scores(test, model.normalise(typed), seed=job.seed)
@@ -214,14 +213,12 @@ def _example(message: Sequence[str], changed: Sequence[Choice]) -> dict[str, Any
 
 def _reason(one: Choice) -> dict[str, Any]:
     """A changed word with its best candidates, and what spoke most for the first of them against the second."""
-    parts = [parts for _, _, parts in one.ranked[:2]]
-    why = ""
+    parts, why = [parts for _, _, parts in one.ranked[:2]], ""
     if len(parts) == 2:
         names = dict.fromkeys([*parts[0], *parts[1]])
         why = max(names, key=lambda name: parts[0].get(name, 0.0) - parts[1].get(name, 0.0), default="")
-    others = [clip(form) for form, *_ in one.ranked[1:]]
-    row = {"typed": clip(one.typed), "form": clip(one.form), "others": others, "why": why}
-    return row | {"confidence": float(one.confidence)}
+    others, sure = [clip(form) for form, *_ in one.ranked[1:]], float(one.confidence)
+    return {"typed": clip(one.typed), "form": clip(one.form), "others": others, "why": why, "confidence": sure}
 
 
 NORMALISER = Step(

@@ -338,12 +338,8 @@ def _by_classes(job: Job, side: Treebank, settings: Mapping[str, Any]) -> tuple[
     parser.classes_ = ExchangeClasses(classes=_classes(text, settings), **job.common).fit(text)
     parser.fit(train)
     rivals = (parser, BranchingParser(method="left"), BranchingParser(method="right"))
-    return parser.annotate(side), Judged(len(unseen), *(_right(each, unseen) for each in rivals))
-
-
-def _right(parser: Any, bank: Treebank) -> float:
-    """The share of words that get the right head."""
-    return float((parser.parse(bank).heads == bank.heads).mean())
+    right = (float((each.parse(unseen).heads == unseen.heads).mean()) for each in rivals)
+    return parser.annotate(side), Judged(len(unseen), *right)
 
 
 def _trees(model: ProjectedParser, bank: Treebank) -> tuple[Drawn, ...]:

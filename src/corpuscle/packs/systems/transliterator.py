@@ -165,6 +165,8 @@ def _learned(job: Job, pairs: list[Pair], settings: Mapping[str, Any]) -> Writte
     ]  # fmt: skip
     confused = Counter(_difference(row["found"], row["wanted"]) for row in wrong)
     words = list(dict.fromkeys(max(normal(pair.source).split(), key=len) for pair in test))
+    ways = {word: model.derivations(word, _WAYS) for word in words[:_DRAWN] if chosen == "phrase"}
+    lattices = tuple((w, tuple((best, tuple(pieces)) for (best, _), pieces in found)) for w, found in ways.items())
     return Written(
         pairs=len(pairs), held_out=len(test), tuned_on=model.provenance_["tuning_pairs"], rounds=len(model.history_),
         measures=measures[chosen], chosen=chosen, rivals={name: found["acc"] for name, found in measures.items()},
@@ -172,7 +174,7 @@ def _learned(job: Job, pairs: list[Pair], settings: Mapping[str, Any]) -> Writte
         errors=tuple(wrong[:_ERRORS]),
         confusions=tuple((found, wanted, n) for (found, wanted), n in confused.most_common(_CONFUSIONS)),
         wrong=len(wrong),
-        lattices=tuple((word, _ways(model, word)) for word in words[:_DRAWN]) if chosen == "phrase" else (),
+        lattices=lattices,
     )  # fmt: skip
 
 
@@ -200,25 +202,18 @@ def _final(
     return chosen.with_models(phrase, job.fit(network, pairs, None, name=NETWORK))
 
 
-def _ways(model: PhraseTransliterator, word: str) -> tuple[Any, ...]:
-    """The best ways to write a word: the whole and its phrases."""
-    return tuple((target, tuple(phrases)) for (target, _), phrases in model.derivations(word, _WAYS))
-
-
 def _difference(found: str, wanted: str) -> tuple[str, str]:
     """What is left of two strings without the grapheme clusters that they have in common at the beginning and end.
 
     >>> _difference("karan", "kiran")
     ('a', 'i')
     """
-    a, b = clusters(found), clusters(wanted)
-    first = 0
-    while first < min(len(a), len(b)) and a[first] == b[first]:
-        first += 1
-    last = 0
-    while last < min(len(a), len(b)) - first and a[-1 - last] == b[-1 - last]:
-        last += 1
-    return "".join(a[first : len(a) - last]), "".join(b[first : len(b) - last])
+    a, b = list(clusters(found)), list(clusters(wanted))
+    while a and b and a[0] == b[0]:
+        del a[0], b[0]
+    while a and b and a[-1] == b[-1]:
+        del a[-1], b[-1]
+    return "".join(a), "".join(b)
 
 
 TRANSLITERATOR = Step(
