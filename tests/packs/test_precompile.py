@@ -49,7 +49,8 @@ def test_compiling_ahead_ends_with_the_run(compiled_by):
 def test_only_cold_kernels_of_later_steps_are_compiled_ahead(tmp_path, monkeypatch):
     monkeypatch.setattr(run, "cache_root", tmp_path)
     asked = []
-    monkeypatch.setattr(run, "Precompiler", lambda packages: asked.append(packages) or run.Precompiler([]))
+    precompiler = run.Precompiler
+    monkeypatch.setattr(run, "Precompiler", lambda packages: asked.append(packages) or precompiler([]))
     monkeypatch.setattr(run, "default_workers", lambda: 2)
     steps = [replace(plain_step(name, "text"), kernels=f"k.{name}") for name in ("one", "two", "three")]
     few = replace(plain_step("four", "names"), kernels="k.four")

@@ -74,19 +74,15 @@ _POINTERS = {
     ".pdf": "a PDF has no text to rely on: pdftotext {} KIT/text/{stem}.txt, then look at it",
     ".doc": "an old format of Word: save it as .docx or .odt",
     ".rtf": "save it as .docx or .odt",
-    ".xlsx": "save its sheets as names.csv, glosses.csv or parallel/{stem}.tsv",
-    ".xls": "save its sheets as names.csv, glosses.csv or parallel/{stem}.tsv",
-    ".ods": "save its sheets as names.csv, glosses.csv or parallel/{stem}.tsv",
-    ".html": "a web page: save it as text, KIT/text/{stem}.txt",
-    ".htm": "a web page: save it as text, KIT/text/{stem}.txt",
+    ".xlsx .xls .ods": "save its sheets as names.csv, glosses.csv or parallel/{stem}.tsv",
+    ".html .htm": "a web page: save it as text, KIT/text/{stem}.txt",
     ".epub": "convert it to text, KIT/text/{stem}.txt",
     ".zip": "an archive: unpack it",
-    ".wav": "a recording; its annotation (.eaf) is used",
-    ".mp3": "a recording; its annotation (.eaf) is used",
-    ".mp4": "a recording; its annotation (.eaf) is used",
+    ".wav .mp3 .mp4": "a recording; its annotation (.eaf) is used",
     ".pfsx": "what ELAN remembers of its windows",
     ".trees": "brackets are read from trees.mrg",
 }
+_POINTERS = {suffix: pointer for suffixes, pointer in _POINTERS.items() for suffix in suffixes.split()}
 
 
 class Recognised(NamedTuple):

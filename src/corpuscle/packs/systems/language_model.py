@@ -308,8 +308,8 @@ def learn(job: Job, settings: Mapping[str, Any]) -> Predicted:
         orders=tuple(orders), order=best.order_, methods=methods, method=chosen,
         coverage=_coverage(train, recoded, job.seed),
         frequencies={"rank": ranks.tolist(), "count": frequencies[ranks - 1].tolist()},
-        surprising=surprising, ordinary=ordinary, sampled=tuple(map(tuple, final.sample(_SAMPLED, seed=job.seed, max_length=_MOST_WORDS))),
-        ngrams=tuple(np.diff(final.tables_.levels).tolist()),
+        surprising=surprising, ordinary=ordinary, ngrams=tuple(np.diff(final.tables_.levels).tolist()),
+        sampled=tuple(map(tuple, final.sample(_SAMPLED, seed=job.seed, max_length=_MOST_WORDS))),
     )  # fmt: skip
 
 
