@@ -250,7 +250,6 @@ def analysed(
 
 
 def table_pairs(entries: Iterable[Entry], elements: Sequence[str], strip_vowels: bool) -> list[tuple[str, str]]:
-    """The forms and labels of a table."""
     return [(written(entry.form, strip_vowels), label_of(entry.values, elements)) for entry in entries]
 
 
@@ -335,7 +334,6 @@ def matched(bank: Treebank, tables: Buckwalter, expand: bool) -> Treebank:
 
 
 def _best(found: Sequence[Analysis], lemma: str, tag: str, features: Mapping[str, str]) -> Analysis | None:
-    """The first of the analyses that agree most."""
     best, most = None, -100
     for each in found:
         score = agreement(each.values, lemma, tag, features)

@@ -58,7 +58,6 @@ def elements_of(bank: Treebank, wanted: Sequence[str] = ()) -> tuple[str, ...]:
 
 
 def label_of(values: Mapping[str, str], elements: Sequence[str]) -> str:
-    """A label from the values of its elements."""
     return "\t".join(values.get(name) or MISSING for name in elements)
 
 
@@ -173,7 +172,6 @@ class Counts(NamedTuple):
         return cls.of_keys(distinct, counts.astype(np.int32))
 
     def added(self, other: Counts) -> Counts:
-        """The sums of two tables."""
         keys = np.concatenate([self.table.keys, other.table.keys])
         distinct, at = np.unique(keys, return_inverse=True)
         counts = np.bincount(at, np.concatenate([self.table.counts, other.table.counts]), len(distinct))
@@ -265,7 +263,6 @@ class Ranking(NamedTuple):
 
 
 def text_of(bank: Treebank, strip_vowels: bool) -> Text:
-    """A treebank as a text."""
     corpus = bank.corpus
     kinds, tokens = np.unique(corpus.tokens, return_inverse=True)
     strings = corpus.vocab.strings

@@ -134,7 +134,6 @@ class Disambiguator(AnalyserSettings, container.Model):
         return Learning(bank, text, gold, label_hashes(self.labels_.strings[FIRST:], self.elements_), pairs)
 
     def _elements(self, bank: Treebank) -> tuple[str, ...]:
-        """What the labels of a treebank consist of."""
         if self.analyser != "buckwalter":
             return elements_of(bank, self.elements)
         missing = next((name for name in self.elements if name not in ELEMENTS), None)
@@ -229,7 +228,6 @@ class Disambiguator(AnalyserSettings, container.Model):
 
     @property
     def _proposals(self) -> Proposals | None:
-        """Who proposes analyses beside what was learned."""
         if self.analyser != "buckwalter":
             return None
         return Proposals(self.tables, self.expand_endings, self.elements_)

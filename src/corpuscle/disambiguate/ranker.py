@@ -157,7 +157,6 @@ class Ranker(RankerSettings, Disambiguator):
             yield ~held, held
 
     def counted(self, learning: Learning, chosen: np.ndarray | slice = _ALL) -> Counts:
-        """The counts of some tokens."""
         return Counts.of(learning.text.contexts[chosen], learning.gold[chosen], learning.values, self.columns)
 
     def count(self, learning: Learning, known: np.ndarray | None, total: Counts) -> None:
@@ -282,7 +281,6 @@ def _n_documents(bank: Treebank) -> int:
 
 
 def _check(loaded: container.Container) -> None:
-    """What the declarations of the arrays cannot say."""
     elements, model = check_labels(loaded), Ranker.restored(loaded.described)
     topics, votes, by_word = (loaded.extra.get(name, False) for name in ("topics", "votes", "by_word"))
     if not isinstance(topics, bool) or (topics and "lemma" not in elements) or by_word is not model.by_word:
@@ -333,6 +331,5 @@ class BaselineDisambiguator(BaselineSettings, Disambiguator):
 
 
 def _check_baseline(loaded: container.Container) -> None:
-    """What the declarations of the arrays cannot say."""
     check_labels(loaded)
     BaselineDisambiguator.restored(loaded.described)

@@ -249,7 +249,6 @@ def _sorted(first: Ranker, text: Text) -> tuple[Lists, np.ndarray]:
 
 
 def _check(loaded: container.Container) -> None:
-    """What the declarations of the arrays cannot say."""
     SequenceRanker.restored(loaded.described)
     first = loaded.component("first_ranker")
     if Ranker.restored(first.described).method != "full":

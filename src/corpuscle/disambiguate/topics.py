@@ -167,7 +167,6 @@ class Topics(NamedTuple):
 
     @property
     def n_words(self) -> int:
-        """How many words there are."""
         return len(self.words)
 
     def common(self, words: np.ndarray, documents: np.ndarray, tokens: np.ndarray, lemmas: np.ndarray) -> Common:

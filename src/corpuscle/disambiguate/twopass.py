@@ -187,7 +187,6 @@ def _around(text: Text, values: np.ndarray, elements: Sequence[str]) -> np.ndarr
 
 
 def _check(loaded: container.Container) -> None:
-    """What the declarations of the arrays cannot say."""
     model, first = TwoPassRanker.restored(loaded.described), loaded.component("first_ranker")
     elements = first.extra["elements"]
     places = _places(elements)
@@ -261,7 +260,6 @@ class PairRanker(PairSettings, Disambiguator):
 
 
 def _check_pairs(loaded: container.Container) -> None:
-    """What the declarations of the arrays cannot say."""
     elements = check_labels(loaded)
     PairRanker.restored(loaded.described)
     parts = [loaded.component(name).extra["elements"] for name in ("lemma_ranker", "rest_ranker")]

@@ -148,7 +148,6 @@ def fit_with_words(pool: Pool, words: SparseProduct, penalty: float) -> tuple[We
 
 
 def fit(pool: Pool, stage2: str, penalty: float, seed: int) -> Weights:
-    """Learn the weights."""
     pool, means, deviations = standardised(pool)
     target = pool.right.astype(np.float64)
     if stage2 == "softmax":

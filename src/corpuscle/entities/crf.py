@@ -430,7 +430,6 @@ def _tag_chunk(chunk: tuple[Any, int, int, bool], tagger: CrfTagger) -> tuple[np
 
 
 def _check(loaded: container.Container) -> None:
-    """What the declarations of the arrays cannot say."""
     extra = loaded.extra
     if extra.get("policy") not in POLICIES:
         raise ValueError("it does not say how pieces are joined")

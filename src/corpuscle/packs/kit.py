@@ -343,7 +343,6 @@ class FileRow:
         self.problems.append(Problem(what, fix, used=False))
 
     def to_json(self) -> dict[str, object]:
-        """Plain data."""
         return {
             "name": self.name, "role": self.role, "form": self.form, "reason": self.reason, "encoding": self.encoding,
             "script": self.script, "lines": self.lines, "words_a_line": round(self.words, 2),

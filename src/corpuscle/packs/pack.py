@@ -117,11 +117,9 @@ class Pack:
         self.save()
 
     def save(self) -> None:
-        """Write the state down."""
         write_json(self.folder / "state.json", self.state)
 
     def done(self, step: str) -> Mapping[str, Any] | None:
-        """What is written down about a step, or None."""
         return self.state["steps"].get(step)
 
     def is_done(self, step: str, fingerprint: str) -> bool:
@@ -141,7 +139,6 @@ class Pack:
                 yield name, "is not what the step wrote"
 
     def record(self, step: str, writes: Iterable[str], **facts: Any) -> None:
-        """Write down that a step is done."""
         files = {name: content_hash(self.folder / name) for name in writes}
         record = {**facts, "files": files}
         self.state["steps"][step] = record | {"digest": record_digest(record)}
@@ -189,7 +186,6 @@ class LoadedPack:
         return name in self._files
 
     def path(self, name: str) -> Path:
-        """The file of a model."""
         if name not in self._files:
             raise InputError(self.folder, None, f"this pack has no model {name!r}; it has {', '.join(self) or 'none'}")
         return self.folder / self._files[name]
@@ -299,7 +295,6 @@ class Layers:
         return [*super().__dir__(), *self.layers]
 
     def to_json(self) -> dict[str, Any]:
-        """Plain data for JSON."""
         return {"text": self.text, "words": self.words, "offsets": self.offsets, "layers": dict(self.layers)}
 
     def _repr_html_(self) -> str:

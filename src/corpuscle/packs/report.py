@@ -33,7 +33,6 @@ class Section(NamedTuple):
 
     @classmethod
     def of(cls, step: Step, record: Mapping[str, Any]) -> Section:
-        """A step with what is written down about it."""
         findings = step.findings.from_json(record["findings"])
         return cls(step, record, findings, findings.chapter(step))
 
@@ -44,7 +43,6 @@ class Section(NamedTuple):
 
     @property
     def notes(self) -> list[Html]:
-        """What was said while it was done."""
         return [page.note(f"Note: {text}") for text in self.record.get("notes", ())]
 
 

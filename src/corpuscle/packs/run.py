@@ -70,7 +70,6 @@ class Outcome:
     seconds: float
 
     def to_json(self) -> dict[str, Any]:
-        """Plain data for ``--json``."""
         steps = {
             name: {"status": "kept" if name in self.kept else "done", **chapter.figures}
             for name, chapter in self.chapters.items()

@@ -35,6 +35,8 @@ from corpuscle.text.treebank import Treebank
 from corpuscle.text.vocab import FIRST
 from corpuscle.text.wording import counted, percent
 
+Settings = Mapping[str, Any]
+
 
 class LeftOut(InputError):
     """Raised by a step whose files do not hold enough to learn from, or do not need it: it is left out, and the report
@@ -103,10 +105,10 @@ class Step:
     version: int
     needs: tuple[str, ...]
     writes: tuple[str, ...]
-    learn: Callable[[Job, Mapping[str, Any]], Findings]
+    learn: Callable[[Job, Settings], Findings]
     findings: type[Findings]
     check: Callable[[Job], list[InputError]] = lambda job: []
-    settings: Mapping[str, Any] = field(default_factory=dict)
+    settings: Settings = field(default_factory=dict)
     after: tuple[str, ...] = ()
     learned: str = ""
     kernels: str = ""
@@ -247,16 +249,13 @@ class Job:
 
     @cached_property
     def split(self) -> Split:
-        """The text without a seeded tenth, and that tenth."""
         return split(self.text, self.seed)
 
     @cached_property
     def trees(self) -> Treebank:
-        """The annotated sentences."""
         return read_conllu(self.kit.paths("tagged")[0])
 
     def check_trees(self) -> list[InputError]:
-        """What is wrong with the file of annotated sentences."""
         return wrong_files(lambda: self.trees, [()])
 
     @cached_property
@@ -387,6 +386,5 @@ def held_sentences(corpus: Corpus, seed: int) -> tuple[np.ndarray, str]:
 
 
 def split(corpus: Corpus, seed: int) -> Split:
-    """Hold out a tenth of the tokens: the same for the same text and seed."""
     held, groups = held_sentences(corpus, seed)
     return Split(corpus.select(~held).counted(), corpus.select(held), groups)

@@ -8,7 +8,7 @@ learned from, too.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,7 @@ from corpuscle.errors import CorpuscleWarning, InputError
 from corpuscle.figures import alignment_grid
 from corpuscle.packs import page
 from corpuscle.packs.chapter import Card, Chapter, Findings, Table, amount, grade, pick
-from corpuscle.packs.step import Job, Parallel, Step, check_enough, naming, tenth, wrong_files
+from corpuscle.packs.step import Job, Parallel, Settings, Step, check_enough, naming, tenth, wrong_files
 from corpuscle.packs.systems import dictionary
 from corpuscle.packs.systems.dictionary import PAGE, TABLES
 from corpuscle.text import Bitext
@@ -230,11 +230,10 @@ def _linked(job: Job) -> list[tuple[str, dict[str, str]]]:
 
 
 def check(job: Job) -> list[InputError]:
-    """What is wrong with the translations: files without another side, lines that do not match."""
     return job.check_parallel() + wrong_files(read_linked, _linked(job))
 
 
-def learn(job: Job, settings: Mapping[str, Any]) -> Aligned:
+def learn(job: Job, settings: Settings) -> Aligned:
     parallel, folder = job.parallel, job.kit.folder / "parallel"
     bitext = parallel.bitext
     lengths = np.column_stack([bitext.source.lengths, bitext.target.lengths])

@@ -77,7 +77,6 @@ def headwords(entries: Iterable[Entry], glosses: Mapping[str, str]) -> list[dict
 
 
 def card(headword: Mapping[str, Any]) -> Html:
-    """A headword with its translations in a small box."""
     translations = [_translation(*translation) for translation in headword["translations"][:_MOST_TRANSLATIONS]]
     head = bdi(headword["word"], class_="word head")
     gloss = [small(headword["gloss"], " ", class_="gloss")] if headword.get("gloss") else []

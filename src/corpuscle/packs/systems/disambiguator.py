@@ -22,7 +22,7 @@ from corpuscle.figures import WordShown, draw_readings
 from corpuscle.measure import Result, analyses, ranks_of
 from corpuscle.packs import page
 from corpuscle.packs.chapter import Card, Chapter, Findings, Table, between, compared, learned_from, pick
-from corpuscle.packs.step import Job, Step, check_enough, checked_by
+from corpuscle.packs.step import Job, Settings, Step, check_enough, checked_by
 from corpuscle.text.html import h3, p
 from corpuscle.text.scripts import isolated
 from corpuscle.text.treebank import Treebank
@@ -111,11 +111,10 @@ class Ranked(Findings):
 
 
 def check(job: Job) -> list[InputError]:
-    """What is wrong with the annotated sentences and the lexicon."""
     return [*job.check_trees(), *checked_by(read_candidates, "lexicon")(job)]
 
 
-def learn(job: Job, settings: Mapping[str, Any]) -> Ranked:
+def learn(job: Job, settings: Settings) -> Ranked:
     path, bank = job.kit.paths("tagged")[0], job.trees
     check_enough(path, int((bank.corpus.lengths > 0).sum()), FEWEST_SENTENCES, "annotated sentence")
     table, elements = _table(job)

@@ -8,7 +8,7 @@ the kit has running text, the classes of its words that the pack has learned are
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,7 @@ from corpuscle.figures import draw_mentions
 from corpuscle.measure import Result, mention_scores, mention_scores_by_type
 from corpuscle.packs import page
 from corpuscle.packs.chapter import Card, Chapter, Findings, Table, between, compared, learned_from, pick, with_counts
-from corpuscle.packs.step import Job, Step, check_enough, tenth, wrong_files
+from corpuscle.packs.step import Job, Settings, Step, check_enough, tenth, wrong_files
 from corpuscle.packs.systems.word_classes import FILE as CLASSES
 from corpuscle.text.html import h3, p
 from corpuscle.text.mention_tags import TokenMention
@@ -50,7 +50,6 @@ class Marked:
     surest: float
 
     def listed(self, mentions: Sequence[TokenMention]) -> str:
-        """Mentions with their words."""
         return "; ".join(f"{type}: {' '.join(self.words[token] for token in tokens)}" for type, tokens in mentions)
 
 
@@ -149,11 +148,10 @@ def _files(job: Job) -> list[str]:
 
 
 def check(job: Job) -> list[InputError]:
-    """The files that cannot be read."""
     return wrong_files(read_documents, [(path,) for path in _files(job)])
 
 
-def learn(job: Job, settings: Mapping[str, Any]) -> Found:
+def learn(job: Job, settings: Settings) -> Found:
     documents, folder = read_documents(*_files(job)), job.kit.folder / "entities"
     mentions = sum(len(text.mentions) for text in documents.texts)
     check_enough(folder, len(documents), FEWEST_DOCUMENTS, "document with entities", "documents with entities")

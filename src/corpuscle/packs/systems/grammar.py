@@ -11,10 +11,9 @@ merged until few are left, stand in the place of tags; where punctuation stands 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 
@@ -24,7 +23,7 @@ from corpuscle.grammar import Parsed, Pcfg, SpectralGrammar, TreeMetric, branchi
 from corpuscle.measure import Result, bracket_scores, bracket_scores_by
 from corpuscle.packs import page
 from corpuscle.packs.chapter import Card, Chapter, Findings, Table, between, compared, learned_from, pick
-from corpuscle.packs.step import Job, Step, check_enough, checked_by, held_sentences, naming
+from corpuscle.packs.step import Job, Settings, Step, check_enough, checked_by, held_sentences, naming
 from corpuscle.packs.systems.word_classes import FILE as CLASSES
 from corpuscle.text.brackets import read_brackets
 from corpuscle.text.html import Html, h3, p
@@ -48,7 +47,6 @@ class Drawn:
     found: Sequence[NodeShown]
 
     def figure(self) -> Html:
-        """Both trees as a picture."""
         same = [node[:4] for node in self.found] == [node[:4] for node in self.right]
         said = "The tree is right." if same else "What only one of the trees has stands out."
         svg = draw_constituents(self.words, self.found, self.right, " ".join(self.words))
@@ -106,7 +104,7 @@ class Parses(Findings):
         )  # fmt: skip
 
 
-def learn(job: Job, settings: Mapping[str, Any]) -> Parses:
+def learn(job: Job, settings: Settings) -> Parses:
     path = job.kit.paths("trees")[0]
     trees = read_brackets(path).without_traces()
     check_enough(path, len(trees), FEWEST_TREES, "tree")
@@ -124,7 +122,6 @@ def learn(job: Job, settings: Mapping[str, Any]) -> Parses:
 
 
 def _nodes(trees: Trees, sure: np.ndarray | None = None) -> list[NodeShown]:
-    """The nodes of one tree, for a picture."""
     values = [None] * trees.n_nodes if sure is None else [round(float(each), 3) for each in sure]
     rows = zip(trees.labels.strings(), trees.parents.tolist(), trees.spans.tolist(), values, strict=True)
     return [NodeShown(label, parent, first, end, value) for label, parent, (first, end), value in rows]
@@ -207,7 +204,7 @@ class Bracketed(Findings):
         )  # fmt: skip
 
 
-def induce(job: Job, settings: Mapping[str, Any]) -> Bracketed:
+def induce(job: Job, settings: Settings) -> Bracketed:
     """Learn brackets from the first sentences that are neither too short nor too long."""
     lengths = job.text.lengths
     good = np.flatnonzero((lengths > 2) & (lengths <= settings["max_length"]))[: settings["sentences"]]

@@ -15,7 +15,7 @@ from typing import Any
 from corpuscle.packs import page
 from corpuscle.packs.chapter import Card, Chapter, Findings, Table, pick
 from corpuscle.packs.intake import read_interlinear
-from corpuscle.packs.step import Job, Step, check_enough
+from corpuscle.packs.step import Job, Settings, Step, check_enough
 from corpuscle.text.html import Html, bdi, div, element, h3, p, span
 from corpuscle.text.interlinear import Interlinear, Phrase, completed, gloss_table, morph_table, write_interlinear
 from corpuscle.text.tables import write_table
@@ -64,7 +64,7 @@ class Glossed(Findings):
         )  # fmt: skip
 
 
-def learn(job: Job, settings: Mapping[str, Any]) -> Glossed:
+def learn(job: Job, settings: Settings) -> Glossed:
     described, names = job.kit.described, job.kit.files["interlinear"]
     tiers = dict(described.tiers)
     texts = [read_interlinear(job.kit.path(name), PurePosixPath(name).suffix.lower()[1:], tiers) for name in names]

@@ -21,7 +21,7 @@ from corpuscle.lm import LanguageModel, NgramModel, PlreModel, find_markup
 from corpuscle.measure import Result
 from corpuscle.packs import page
 from corpuscle.packs.chapter import Card, Chapter, Findings, Table, amount, grade, pick, with_counts
-from corpuscle.packs.step import FEWEST_DOCUMENTS, FEWEST_SPACES, Job, Step, part_held
+from corpuscle.packs.step import FEWEST_DOCUMENTS, FEWEST_SPACES, Job, Settings, Step, part_held
 from corpuscle.progress import bar
 from corpuscle.random import purpose_id, shuffle, stream
 from corpuscle.text.corpus import Corpus
@@ -182,7 +182,6 @@ class Predicted(Findings):
         return parts
 
     def _compared(self) -> Html:
-        """The methods compared on the held-out part."""
         first, rows = next(iter(self.methods)), []
         base = self.methods[first]["perplexity"]
         for name, result in sorted(self.methods.items(), key=lambda item: _perplexity(item[1])):
@@ -250,11 +249,10 @@ def _markup(job: Job, text: Corpus) -> list[InputError]:
 
 
 def check(job: Job) -> list[InputError]:
-    """What is wrong with the text."""
     return job.check_text() or _markup(job, job.raw)
 
 
-def learn(job: Job, settings: Mapping[str, Any]) -> Predicted:
+def learn(job: Job, settings: Settings) -> Predicted:
     text, (train, held_out, groups) = job.text, job.split
     if wrong := _markup(job, text):  # a segmenter may have split off what was no word before
         raise wrong[0]

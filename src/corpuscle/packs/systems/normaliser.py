@@ -21,7 +21,7 @@ from corpuscle.normalise import Choice, Normaliser, error_categories, read_slang
 from corpuscle.normalise.tokens import is_examined
 from corpuscle.packs import page
 from corpuscle.packs.chapter import Card, Chapter, Findings, Table, between, compared, pick, with_counts
-from corpuscle.packs.step import Job, LeftOut, Step, check_enough, checked_by, naming, tenth
+from corpuscle.packs.step import Job, LeftOut, Settings, Step, check_enough, checked_by, naming, tenth
 from corpuscle.text.files import read_lines
 from corpuscle.text.html import p
 from corpuscle.text.normalised import Normalised, read_normalised
@@ -135,12 +135,11 @@ class Messages(Findings):
 
 
 def check(job: Job) -> list[InputError]:
-    """The files that cannot be read."""
     readers = {"noisy": lambda path: list(read_lines(path)), "meant": read_normalised, "slang": read_slang}
     return [error for role, read in readers.items() for error in checked_by(read, role)(job)]
 
 
-def learn(job: Job, settings: Mapping[str, Any]) -> Messages:
+def learn(job: Job, settings: Settings) -> Messages:
     path = job.kit.paths("noisy")[0]
     messages = [line.split() for _, line in read_lines(path)]
     check_enough(path, sum(map(bool, messages)), FEWEST_MESSAGES, "message")

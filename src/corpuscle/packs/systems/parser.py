@@ -14,9 +14,8 @@ stand for tags, learns from the pairs of words that are sure enough.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -25,7 +24,7 @@ from corpuscle.figures import Series, draw_arcs, line_plot
 from corpuscle.measure import Result, attachment_by
 from corpuscle.packs import page
 from corpuscle.packs.chapter import Card, Chapter, Findings, Table, between, grade, learned_from, pick
-from corpuscle.packs.step import Job, LeftOut, Step, by_rule, check_enough, naming
+from corpuscle.packs.step import Job, LeftOut, Settings, Step, by_rule, check_enough, naming
 from corpuscle.packs.systems.alignments import FILE as ALIGNER
 from corpuscle.packs.systems.tagger import FILE as TAGGER
 from corpuscle.parse import BranchingParser, MstParser, PairParser, ProjectedParser, Projection, learning_curve
@@ -53,7 +52,6 @@ class Drawn:
     right: Sequence[int] | None = None
 
     def figure(self, title: str = "") -> Html:
-        """Both trees as a picture."""
         wrong = sum(a != b for a, b in zip(self.heads, self.right or self.heads, strict=True))
         said = f"{counted(wrong, 'head')} of {len(self.heads)} wrong." if wrong else "All heads are right."
         svg = draw_arcs(
@@ -122,7 +120,6 @@ class Parsed(Findings):
         )  # fmt: skip
 
     def _course(self) -> Html:
-        """The learning curve."""
         if len(self.curve) < 2:
             return page.plots([])
         sizes, *columns = zip(*self.curve, strict=True)
@@ -138,7 +135,7 @@ class Parsed(Findings):
         return page.plots([page.figure(plot, f"{more}; {hint}.")])
 
 
-def learn(job: Job, settings: Mapping[str, Any]) -> Parsed:
+def learn(job: Job, settings: Settings) -> Parsed:
     path, bank = job.kit.paths("tagged")[0], job.trees
     check_enough(path, len(bank), FEWEST_SENTENCES, "annotated sentence")
     if (bank.heads < 0).all():
@@ -202,7 +199,6 @@ class Judged:
 
     @property
     def simple(self) -> float:
-        """The better neighbour."""
         return max(self.uas_left, self.uas_right)
 
 
@@ -287,13 +283,13 @@ def _known(text: Corpus, bank: Treebank) -> float:
     return float(there[text.tokens].mean()) if text.n_tokens else 0.0
 
 
-def _classes(text: Corpus, settings: Mapping[str, Any]) -> int:
+def _classes(text: Corpus, settings: Settings) -> int:
     """How many word classes a text gets."""
     types = int((text.vocab.counts[FIRST:] > 0).sum())
     return by_rule(settings["classes"], min(200, max(20, types // 10)))
 
 
-def project(job: Job, settings: Mapping[str, Any]) -> Projected:
+def project(job: Job, settings: Settings) -> Projected:
     """Learn a parser of the treebank's language, parse one side of the translations, and project to the other."""
     path, bank = job.kit.paths("tagged")[0], job.trees
     check_enough(path, len(bank), FEWEST_PROJECTED, "sentence")
@@ -330,7 +326,7 @@ def _by_the_pack(job: Job, side: Treebank) -> Treebank | None:
     return parser.annotate(tagger.annotate(side))
 
 
-def _by_classes(job: Job, side: Treebank, settings: Mapping[str, Any]) -> tuple[Treebank, Judged]:
+def _by_classes(job: Job, side: Treebank, settings: Settings) -> tuple[Treebank, Judged]:
     """The trees of a parser with word classes in the place of tags, and how often it is right."""
     train, unseen = job.split_trees
     text = Corpus.from_sentences([each.corpus.words(i) for each in (train, side) for i in range(len(each))])

@@ -7,7 +7,6 @@ is learned from all of them with the same settings: that is the one in the pack.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +16,7 @@ from corpuscle.measure import Result, tagging, tagging_by_tag
 from corpuscle.measure.tags import TAG_LAYERS
 from corpuscle.packs import page
 from corpuscle.packs.chapter import Card, Chapter, Findings, Table, between, grade, learned_from
-from corpuscle.packs.step import Job, Step, check_enough
+from corpuscle.packs.step import Job, Settings, Step, check_enough
 from corpuscle.tag import Tagger
 from corpuscle.text.scripts import isolated
 from corpuscle.text.treebank import Treebank
@@ -99,7 +98,7 @@ class Tagged(Findings):
         )  # fmt: skip
 
 
-def learn(job: Job, settings: Mapping[str, Any]) -> Tagged:
+def learn(job: Job, settings: Settings) -> Tagged:
     path, bank = job.kit.paths("tagged")[0], job.trees
     check_enough(path, int((bank.corpus.lengths > 0).sum()), FEWEST_SENTENCES, "annotated sentence")
     tagger, _, held, _ = job.measured(

@@ -19,7 +19,7 @@ from corpuscle.figures.svg import colour_of
 from corpuscle.measure import Result
 from corpuscle.packs import page
 from corpuscle.packs.chapter import Card, Chapter, Findings, Table, between, grade, pick
-from corpuscle.packs.step import Job, LeftOut, Step, by_rule, check_enough, held_documents, naming
+from corpuscle.packs.step import Job, LeftOut, Settings, Step, by_rule, check_enough, held_documents, naming
 from corpuscle.text.corpus import Corpus
 from corpuscle.text.html import Html, element, fragment, h3, p, span
 from corpuscle.text.scripts import isolated
@@ -140,7 +140,6 @@ class Topics(Findings):
 
 
 def _topic(topic: Mapping[str, Any]) -> Html:
-    """A topic in a small box."""
     shown = dict.fromkeys(phrase.removeprefix("<s> ") for phrase in topic["phrases"])  # few readers know what <s> is
     phrases = page.words(shown, between=" · ")
     return page.card(
@@ -152,7 +151,7 @@ def _topic(topic: Mapping[str, Any]) -> Html:
     )
 
 
-def learn(job: Job, settings: Mapping[str, Any]) -> Topics:
+def learn(job: Job, settings: Settings) -> Topics:
     text, folder = job.text, job.kit.folder / "text"
     documents = 0 if text.document_starts is None else len(text.document_starts) - 1
     check_enough(folder, documents, FEWEST_DOCUMENTS, "document", use=" for topics")

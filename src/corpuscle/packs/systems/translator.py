@@ -7,16 +7,14 @@ is the one in the pack.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from corpuscle.measure import Result, bleu
 from corpuscle.packs import page
 from corpuscle.packs.chapter import Card, Chapter, Findings, amount, between, grade, learned_from, pick
-from corpuscle.packs.step import Job, Step, check_enough, naming, tenth
+from corpuscle.packs.step import Job, Settings, Step, check_enough, naming, tenth
 from corpuscle.packs.systems.alignments import LINKS
 from corpuscle.text import Bitext
 from corpuscle.text.alignments import read_pharaoh
@@ -80,7 +78,7 @@ class Drafts(Findings):
         )  # fmt: skip
 
 
-def learn(job: Job, settings: Mapping[str, Any]) -> Drafts:
+def learn(job: Job, settings: Settings) -> Drafts:
     bitext, folder = job.parallel.bitext, job.kit.folder / "parallel"
     lengths = np.column_stack([bitext.source.lengths, bitext.target.lengths])
     usable = np.flatnonzero(((lengths > 0) & (lengths <= _LONGEST)).all(axis=1))

@@ -19,7 +19,7 @@ from corpuscle.figures import phrase_lattice
 from corpuscle.measure import Result, news_measures
 from corpuscle.packs import page
 from corpuscle.packs.chapter import Card, Chapter, Findings, Table, between, grade, learned_from, pick
-from corpuscle.packs.step import Job, LeftOut, Step, check_enough, naming, tenth, wrong_files
+from corpuscle.packs.step import Job, LeftOut, Settings, Step, check_enough, naming, tenth, wrong_files
 from corpuscle.text.characters import clusters
 from corpuscle.text.html import p
 from corpuscle.text.pairs import Pair, read_pairs
@@ -119,13 +119,12 @@ class Written(Findings):
 
 
 def check(job: Job) -> list[InputError]:
-    """The lines that are no names."""
     wrong: list[InputError] = []
     unreadable = wrong_files(read_pairs, [(path, wrong) for path in job.kit.paths("names")])
     return wrong + unreadable
 
 
-def learn(job: Job, settings: Mapping[str, Any]) -> Written:
+def learn(job: Job, settings: Settings) -> Written:
     paths = job.kit.paths("names")
     pairs = [pair for path in paths for pair in read_pairs(path)]
     check_enough(paths[0], len(pairs), FEWEST_NAMES, "name")
@@ -133,7 +132,7 @@ def learn(job: Job, settings: Mapping[str, Any]) -> Written:
         return _learned(job, pairs, settings)
 
 
-def _learned(job: Job, pairs: list[Pair], settings: Mapping[str, Any]) -> Written:
+def _learned(job: Job, pairs: list[Pair], settings: Settings) -> Written:
     model = PhraseTransliterator(**job.common)
     normal = model.spelling.normal
     sources = list(dict.fromkeys(normal(pair.source) for pair in pairs))

@@ -20,7 +20,7 @@ import numpy as np
 from corpuscle.figures import LeafShown, merge_tree
 from corpuscle.packs import page
 from corpuscle.packs.chapter import Card, Chapter, Findings, Table, pick
-from corpuscle.packs.step import Job, Step
+from corpuscle.packs.step import Job, Settings, Step
 from corpuscle.text.html import element, h3, p
 from corpuscle.text.vocab import FIRST
 from corpuscle.text.wording import clip, counted, percent
@@ -106,7 +106,7 @@ class Classes(Findings):
         )  # fmt: skip
 
 
-def learn(job: Job, settings: Mapping[str, Any]) -> Classes:
+def learn(job: Job, settings: Settings) -> Classes:
     text = job.text
     model = ExchangeClasses(classes=number_of_classes(text.vocab.counts[FIRST:]), **job.common)
     job.fit(model, text, name=FILE, save=True)

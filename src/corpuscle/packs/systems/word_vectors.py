@@ -22,7 +22,7 @@ from corpuscle.errors import InputError, SettingError, warn
 from corpuscle.figures.maps import Place, place_map
 from corpuscle.packs import page
 from corpuscle.packs.chapter import Card, Chapter, Findings, Table, amount, pick
-from corpuscle.packs.step import Job, LeftOut, Step, by_rule, check_enough
+from corpuscle.packs.step import Job, LeftOut, Settings, Step, by_rule, check_enough
 from corpuscle.packs.systems.word_classes import number_of_classes
 from corpuscle.text.conllu import read_conllu
 from corpuscle.text.corpus import Corpus
@@ -181,7 +181,6 @@ class Vectors(Findings):
 
 
 def _card(word: Mapping[str, Any]) -> Html:
-    """A word with its senses in a small box."""
     parts = []
     for sense in word["senses"]:
         marked = [
@@ -196,7 +195,7 @@ def _card(word: Mapping[str, Any]) -> Html:
     return page.card(element("h4", bdi(word["word"], class_="word"), f" · {count(word['count'])} times"), *parts)
 
 
-def learn(job: Job, settings: Mapping[str, Any]) -> Vectors:
+def learn(job: Job, settings: Settings) -> Vectors:
     text, folder, least = job.text.counted(), job.kit.folder / "text", settings["min_count"]
     words = int((text.vocab.counts[FIRST:] >= least).sum())
     check_enough(folder, words, FEWEST, f"word that occurs {least} times", f"words that occur {least} times")
@@ -245,7 +244,7 @@ def _middle(text: Corpus, least: int, vectors: PpmiVectors) -> list[str]:
     return [word for word in words if vectors.vectors_of([word]).any()][:_SHOWN]
 
 
-def _senses(job: Job, source: Corpus | Forest, settings: Mapping[str, Any]) -> HmmClasses:
+def _senses(job: Job, source: Corpus | Forest, settings: Settings) -> HmmClasses:
     corpus = source.corpus if isinstance(source, Forest) else source
     counts = corpus.vocab.counts[FIRST:]
     model = HmmClasses(
