@@ -117,10 +117,7 @@ def contexts_of(forms: Sequence[str], tokens: np.ndarray, words: np.ndarray, sta
     return contexts
 
 
-COUNTS = {
-    "counts/keys": Array("uint64", ("keys",), rising=True),
-    "counts/values": Array("int32", ("keys",), low=0),
-}
+COUNTS = {"counts/keys": Array("uint64", ("keys",), rising=True), "counts/values": Array("int32", ("keys",), low=0)}
 _STEP = 4096
 _HALF = N_KINDS // 2
 

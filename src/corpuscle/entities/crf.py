@@ -111,11 +111,7 @@ class CrfTagger(CrfSettings, EntityTagger):
     _weights: dict[str, np.ndarray] = learned()
 
     def fit(
-        self,
-        documents: Documents,
-        *,
-        sources: WordFeatures | None = None,
-        dictionary: Dictionary | None = None,
+        self, documents: Documents, *, sources: WordFeatures | None = None, dictionary: Dictionary | None = None
     ) -> CrfTagger:
         """Learn from documents with mentions; ``sources``: classes or clusters of words, ``dictionary``: entries."""
         if not any(documents.mentions):

@@ -203,10 +203,7 @@ def _in_sentences(
 
 
 def from_standoff(
-    texts: Sequence[Standoff],
-    sources: Sequence[str] = (),
-    line_breaks: str = "sentence",
-    origin: Origin | None = None,
+    texts: Sequence[Standoff], sources: Sequence[str] = (), line_breaks: str = "sentence", origin: Origin | None = None
 ) -> Documents:
     """Documents of running text: split into sentences and tokens, all together, so that they share abbreviations."""
     gap = "\n\n"

@@ -128,10 +128,7 @@ def _weights(path: str) -> tuple[dict[tuple[str, str], float], dict[tuple[str, s
 
 
 def _arrays(
-    keys: np.ndarray,
-    state: dict[tuple[str, str], float],
-    steps: dict[tuple[str, str], float],
-    labels: Sequence[str],
+    keys: np.ndarray, state: dict[tuple[str, str], float], steps: dict[tuple[str, str], float], labels: Sequence[str]
 ) -> dict[str, np.ndarray]:
     number = {label: k for k, label in enumerate(labels)}
     rows = np.array([int(name) for name, _ in state], np.int64)
