@@ -77,12 +77,10 @@ class SequenceRanker(SequenceSettings, Disambiguator):
     """Chooses the analyses of a sentence together. Learned: ``first_ranker_``; ``bigrams_``; ``weights_``: u."""
 
     KIND: ClassVar[container.Kind] = container.Kind(
-        "disambiguate.sequence",
-        1,
+        "disambiguate.sequence", 1,
         {**container.TRAINING_ITEMS, **COUNTS, "weights": Array("float64", ("weights",), finite=True)},
-        components={"first_ranker": (Ranker.KIND,)},
-        check=lambda loaded: _check(loaded),
-    )
+        components={"first_ranker": (Ranker.KIND,)}, check=lambda loaded: _check(loaded),
+    )  # fmt: skip
     SAVED: ClassVar = {**FIRST_RANKER, "weights_": container.Arrays("weights")}
 
     first_ranker_: Ranker = learned()

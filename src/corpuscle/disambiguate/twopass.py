@@ -87,12 +87,9 @@ class TwoPassRanker(TwoPassSettings, Disambiguator):
     """Ranks twice. Learned: ``first_ranker_``; ``counts_`` with neighbours; ``weights_`` of all numbers."""
 
     KIND: ClassVar[container.Kind] = container.Kind(
-        "disambiguate.twopass",
-        1,
-        {**container.TRAINING_ITEMS, **COUNTS, **WEIGHTS},
-        components={"first_ranker": (Ranker.KIND,)},
-        check=lambda loaded: _check(loaded),
-    )
+        "disambiguate.twopass", 1, {**container.TRAINING_ITEMS, **COUNTS, **WEIGHTS},
+        components={"first_ranker": (Ranker.KIND,)}, check=lambda loaded: _check(loaded),
+    )  # fmt: skip
     SAVED: ClassVar = {**FIRST_RANKER, "counts_": container.Record(Counts), "weights_": container.Record(Weights)}
 
     first_ranker_: Ranker = learned()
@@ -201,12 +198,9 @@ class PairRanker(PairSettings, Disambiguator):
     """Ranks lemmas and all other elements one by one. Learned: ``lemma_ranker_``, ``rest_ranker_``."""
 
     KIND: ClassVar[container.Kind] = container.Kind(
-        "disambiguate.pairs",
-        1,
-        ARRAYS,
-        components={"lemma_ranker": (Ranker.KIND,), "rest_ranker": (Ranker.KIND,)},
+        "disambiguate.pairs", 1, ARRAYS, components={"lemma_ranker": (Ranker.KIND,), "rest_ranker": (Ranker.KIND,)},
         check=lambda loaded: _check_pairs(loaded),
-    )
+    )  # fmt: skip
     SAVED: ClassVar = {
         **Disambiguator.SAVED,
         "lemma_ranker_": container.Inner("lemma_ranker", "corpuscle.disambiguate:Ranker"),
