@@ -302,8 +302,10 @@ class Layers:
         by_word = [name for name, values in self.layers.items() if name not in ("entities", "topics", "translation")]
         parts = []
         for number, words in enumerate(self.words):
+            shown = {name: self.layers[name][number][: len(words)] for name in by_word}
             rows = [
-                (small(name), *(_shown(value) for value in self.layers[name][number][: len(words)])) for name in by_word
+                (small(name), *("" if v is None else f"{v:.1f}" if isinstance(v, float) else str(v) for v in values))
+                for name, values in shown.items()
             ]
             parts.append(table(("", *map(bdi, words)), rows))
             if "translation" in self.layers:
@@ -312,10 +314,6 @@ class Layers:
             for item in self.layers.get(name, ()):
                 parts.append(p(element("b", name), " ", ", ".join(f"{key} {value}" for key, value in item.items())))
         return div(*parts)
-
-
-def _shown(value: Any) -> str:
-    return "" if value is None else f"{value:.1f}" if isinstance(value, float) else str(value)
 
 
 @dataclass(frozen=True)

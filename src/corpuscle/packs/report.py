@@ -136,10 +136,12 @@ def _made(
 ) -> list[Html]:
     kit = intake.kit
     used = {name: role for each in sections for role in each.used for name in kit.files.get(role, ())}
-    timing = [
-        (step.title, f"{record['seconds']:.1f} s", record["finished"], _settings(step))
-        for step, record, _, _ in sections
-    ]
+
+    def settings(step: Step) -> str:
+        plain = {n: " ".join(map(str, v)) if isinstance(v, list | tuple) else v for n, v in step.settings.items()}
+        return ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in plain.items())
+
+    timing = [(s.title, f"{made['seconds']:.1f} s", made["finished"], settings(s)) for s, made, _, _ in sections]
     models = [(name, _size(pack.folder / name)) for each in sections for name in each.step.writes]
     source = "" if is_sample else shlex.quote(str(kit.folder)) + " "
     parts = [
@@ -196,11 +198,6 @@ def _files(kit: Kit, files: Sequence[tuple[str, str]]) -> list[Html]:
         listed = element("ul", *(element("li", code(clip(name, 120))) for name, _ in files))
         parts.append(element("details", element("summary", f"all {len(files)} names"), listed))
     return parts
-
-
-def _settings(step: Step) -> str:
-    plain = {n: " ".join(map(str, v)) if isinstance(v, list | tuple) else v for n, v in step.settings.items()}
-    return ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in plain.items())
 
 
 def _size(*paths: Path) -> str:

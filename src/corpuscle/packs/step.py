@@ -65,9 +65,10 @@ def wrong_files(read: Callable[..., Any], files: Iterable[tuple[Any, ...]]) -> l
     return wrong
 
 
-def checked_by(read: Callable[[str], Any], *roles: str) -> Callable[[Job], list[InputError]]:
-    """The check of a step: every file of some roles is read."""
-    return lambda job: wrong_files(read, [(path,) for role in roles for path in job.kit.paths(role)])
+def checked_by(**readers: Callable[[str], Any]) -> Callable[[Job], list[InputError]]:
+    """The check of a step: every file of some roles is read, each role by its reader."""
+    each = readers.items()
+    return lambda job: [e for role, read in each for e in wrong_files(read, [(p,) for p in job.kit.paths(role)])]
 
 
 def check_enough(path: AnyPath, n: int, fewest: int, thing: str, things: str | None = None, use: str = "") -> None:

@@ -19,7 +19,7 @@ from corpuscle.align import DEFAULT_METHOD, DEFAULT_SYMMETRISATION, Aligner, lea
 from corpuscle.align.evaluation import Halves, measure_unseen, score_by_halves
 from corpuscle.align.lexicon import lexicon
 from corpuscle.align.linked_groups import linked_groups, read_linked, with_groups
-from corpuscle.errors import CorpuscleWarning, InputError
+from corpuscle.errors import CorpuscleWarning
 from corpuscle.figures import alignment_grid
 from corpuscle.packs import page
 from corpuscle.packs.chapter import Card, Chapter, Findings, Table, amount, grade, pick
@@ -229,10 +229,6 @@ def _linked(job: Job) -> list[tuple[str, dict[str, str]]]:
     return [(sides[".links"], sides) for sides in found.values() if ".links" in sides]
 
 
-def check(job: Job) -> list[InputError]:
-    return job.check_parallel() + wrong_files(read_linked, _linked(job))
-
-
 def learn(job: Job, settings: Settings) -> Aligned:
     parallel, folder = job.parallel, job.kit.folder / "parallel"
     bitext = parallel.bitext
@@ -323,6 +319,7 @@ def _suspicious(parallel: Parallel, filled: np.ndarray, halves: Halves, path: Pa
 
 ALIGNMENTS = Step(
     name="align", title="Word alignment and dictionary", version=4, needs=("parallel",),
-    writes=(FILE, LINKS, *TABLES, PAGE, SUSPICIOUS), learn=learn, findings=Aligned, check=check,
+    writes=(FILE, LINKS, *TABLES, PAGE, SUSPICIOUS), learn=learn, findings=Aligned,
+    check=lambda job: job.check_parallel() + wrong_files(read_linked, _linked(job)),
     settings=SETTINGS, learned="word alignments with a dictionary", kernels="corpuscle.align", wants=("links",),
 )  # fmt: skip

@@ -17,7 +17,6 @@ import numpy as np
 from corpuscle.disambiguate import BaselineDisambiguator, Disambiguator, Ranker, read_candidates
 from corpuscle.disambiguate.analysers import Entry
 from corpuscle.disambiguate.analyses import MISSING, elements_of
-from corpuscle.errors import InputError
 from corpuscle.figures import WordShown, draw_readings
 from corpuscle.measure import Result, analyses, ranks_of
 from corpuscle.packs import page
@@ -108,10 +107,6 @@ class Ranked(Findings):
             ],
             verdict=compared("right for", a1, simple, "the most frequent analysis of each word"),
         )  # fmt: skip
-
-
-def check(job: Job) -> list[InputError]:
-    return [*job.check_trees(), *checked_by(read_candidates, "lexicon")(job)]
 
 
 def learn(job: Job, settings: Settings) -> Ranked:
@@ -218,6 +213,7 @@ def _rows(word: Mapping[str, Any]) -> list[Sequence[str]]:
 
 DISAMBIGUATOR = Step(
     name="disambiguator", title="Analyses of words", version=2, needs=("tagged",), writes=(FILE,), learn=learn,
-    findings=Ranked, check=check, settings={"method": "full", "nbest": 3}, wants=("lexicon",),
+    findings=Ranked, check=lambda job: job.check_trees() + checked_by(lexicon=read_candidates)(job),
+    settings={"method": "full", "nbest": 3}, wants=("lexicon",),
     learned="which analysis of a word is right where it stands", kernels="corpuscle.disambiguate",
 )  # fmt: skip

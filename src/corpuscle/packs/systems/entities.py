@@ -18,7 +18,6 @@ import numpy as np
 import corpuscle
 from corpuscle.entities import CrfTagger, DictionaryTagger, Documents, read_documents
 from corpuscle.entities.inspection import faults
-from corpuscle.errors import InputError
 from corpuscle.figures import draw_mentions
 from corpuscle.measure import Result, mention_scores, mention_scores_by_type
 from corpuscle.packs import page
@@ -147,10 +146,6 @@ def _files(job: Job) -> list[str]:
     return texts or paths
 
 
-def check(job: Job) -> list[InputError]:
-    return wrong_files(read_documents, [(path,) for path in _files(job)])
-
-
 def learn(job: Job, settings: Settings) -> Found:
     documents, folder = read_documents(*_files(job)), job.kit.folder / "entities"
     mentions = sum(len(text.mentions) for text in documents.texts)
@@ -198,6 +193,7 @@ def _example(documents: Documents, tagged: Any, sentence: int) -> Marked:
 
 ENTITIES = Step(
     name="entities", title="Entities", version=2, needs=("entities",), writes=(FILE,), learn=learn, findings=Found,
-    check=check, settings={"method": "crf", "encoding": "biodh"}, after=("classes",), learned="to find entities",
+    check=lambda job: wrong_files(read_documents, [(path,) for path in _files(job)]),
+    settings={"method": "crf", "encoding": "biodh"}, after=("classes",), learned="to find entities",
     kernels="corpuscle.entities",
 )  # fmt: skip

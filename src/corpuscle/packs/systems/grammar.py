@@ -143,7 +143,7 @@ def _examples(test: Trees, found: Parsed) -> tuple[Drawn, ...]:
 
 GRAMMAR = Step(
     name="grammar", title="Constituency parser", version=1, needs=("trees",), writes=(FILE,), learn=learn,
-    findings=Parses, check=checked_by(read_brackets, "trees"), learned="a constituency parser",
+    findings=Parses, check=checked_by(trees=read_brackets), learned="a constituency parser",
     settings={"method": "spectral", "estimate": "moments", "states": 8}, kernels="corpuscle.grammar",
 )  # fmt: skip
 

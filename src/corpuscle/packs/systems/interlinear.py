@@ -17,7 +17,7 @@ from corpuscle.packs.chapter import Card, Chapter, Findings, Table, pick
 from corpuscle.packs.intake import read_interlinear
 from corpuscle.packs.step import Job, Settings, Step, check_enough
 from corpuscle.text.html import Html, bdi, div, element, h3, p, span
-from corpuscle.text.interlinear import Interlinear, Phrase, completed, gloss_table, morph_table, write_interlinear
+from corpuscle.text.interlinear import Interlinear, completed, gloss_table, morph_table, write_interlinear
 from corpuscle.text.tables import write_table
 from corpuscle.text.wording import clip, count, counted, percent
 
@@ -81,18 +81,17 @@ def learn(job: Job, settings: Settings) -> Glossed:
     write_table(job.pack / MORPHS, ("word", "morphs", "count"), parts)
     glossed = sum(bool(word.glossed) for phrase in phrases for word in phrase.words)
     after = [word for text in whole for phrase in text.phrases for word in phrase.words]
+    first = [phrase for text in whole for phrase in text.phrases if phrase.words][:_SHOWN]
+    shown = [
+        {"words": [(clip(w.form), clip(w.segmented), clip(w.glossed)) for w in phrase.words[:_LONGEST]],
+         "translation": phrase.translation} for phrase in first
+    ]  # fmt: skip
     return Glossed(
         texts=len(texts), phrases=len(phrases), translated=sum(bool(phrase.translation) for phrase in phrases),
         words=len(after), glossed=glossed, proposed=sum(bool(word.glossed) for word in after) - glossed,
         glosses=len(table), morphs=len(parts),
-        shown=tuple(map(_shown, [p for text in whole for p in text.phrases if p.words][:_SHOWN])),
+        shown=tuple(shown),
     )  # fmt: skip
-
-
-def _shown(phrase: Phrase) -> dict[str, Any]:
-    """The beginning of a phrase, and its translation."""
-    words = [(clip(w.form), clip(w.segmented), clip(w.glossed)) for w in phrase.words[:_LONGEST]]
-    return {"words": words, "translation": phrase.translation}
 
 
 def _phrase(row: Mapping[str, Any]) -> Html:

@@ -248,10 +248,6 @@ def _markup(job: Job, text: Corpus) -> list[InputError]:
     return [InputError(*job.place(found[0]), f"a literal {found[1]}, which stands for the edge of a sentence")]
 
 
-def check(job: Job) -> list[InputError]:
-    return job.check_text() or _markup(job, job.raw)
-
-
 def learn(job: Job, settings: Settings) -> Predicted:
     text, (train, held_out, groups) = job.text, job.split
     if wrong := _markup(job, text):  # a segmenter may have split off what was no word before
@@ -374,5 +370,6 @@ def _surprises(model: LanguageModel, held_out: Corpus) -> tuple[Table, Table]:
 
 LANGUAGE_MODEL = Step(
     name="lm", title="Language model", version=5, needs=("text",), writes=(FILE,), learn=learn, findings=Predicted,
-    check=check, settings=SETTINGS, after=("segment",), learned="a language model", kernels="corpuscle.lm",
+    check=lambda job: job.check_text() or _markup(job, job.raw), settings=SETTINGS, after=("segment",),
+    learned="a language model", kernels="corpuscle.lm",
 )  # fmt: skip

@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 
-from corpuscle.errors import InputError
 from corpuscle.measure import Result, normalisation_scores
 from corpuscle.normalise import Choice, Normaliser, error_categories, read_slang, survey_of
 from corpuscle.normalise.tokens import is_examined
@@ -134,11 +133,6 @@ class Messages(Findings):
         )
 
 
-def check(job: Job) -> list[InputError]:
-    readers = {"noisy": lambda path: list(read_lines(path)), "meant": read_normalised, "slang": read_slang}
-    return [error for role, read in readers.items() for error in checked_by(read, role)(job)]
-
-
 def learn(job: Job, settings: Settings) -> Messages:
     path = job.kit.paths("noisy")[0]
     messages = [line.split() for _, line in read_lines(path)]
@@ -222,7 +216,7 @@ def _reason(one: Choice) -> dict[str, Any]:
 
 NORMALISER = Step(
     name="normaliser", title="Messages in standard spelling", version=2, needs=("noisy",), writes=(FILE,), learn=learn,
-    findings=Messages, check=check, settings={"decode": "joint", "min_count": 2},
+    findings=Messages, settings={"decode": "joint", "min_count": 2}, wants=("text", "lexicon", "meant", "slang"),
+    check=checked_by(noisy=lambda path: list(read_lines(path)), meant=read_normalised, slang=read_slang),
     learned="to write messages in standard spelling", kernels="corpuscle.normalise",
-    wants=("text", "lexicon", "meant", "slang"),
 )  # fmt: skip
