@@ -9,7 +9,7 @@ which no reader has, but which say how much there is to gain.
 Shah, Dhillon, Liberman, Foster, Maamouri and Ungar, "A new approach to lexical disambiguation of Arabic text", 2010,
 section 5 and table 5 (M_cheat).
 
-PairRanker: lemmas ranked by one model, all other elements together by another; a pair need not be a candidate.
+``PairRanker``: lemmas ranked by one model, all other elements together by another; a pair need not be a candidate.
 
 The probability of a pair is the product of the two, so that the second best pair is the better one of the best lemma
 with the second best rest and of the second best lemma with the best rest.

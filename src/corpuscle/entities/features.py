@@ -1,22 +1,14 @@
 """What a tagger knows of each token, as columns of hashes, and the templates that make features of them.
 
-What a first pass found of the same words in other sentences, as columns for the features of a second pass.
+What a first pass found of the same words in other sentences are columns for a second pass. ``near``, ``whole``: the
+label that most other occurrences of a word have in the sentences nearby, or in the whole text, and how many of them are
+in mentions. Nearby are those of the same document, or thirty to either side where sentences are all there is.
 
-``near``, ``whole``: the label that most other occurrences of a word have in the sentences nearby, or in the whole text,
-and how many of them are in mentions. Nearby are those of the same document, or thirty to either side where sentences
-are all there is.
-
-Krishnan and Manning, "An effective two-stage model for exploiting non-local dependencies in named entity recognition",
-2006.
-
-Short forms and what they are short for, as columns for features: "Huntington disease ( HD )", and HD ever after.
-
-A word of two to ten letters in brackets, one of them a capital, is short for the words before it if its letters occur
-in them in order, the first at the beginning of a word; the search goes from the right, and the shortest such stretch is
-the long form. Columns: ``long``, the first or a later word of a long form; ``short``, a short form where it is
-explained, or elsewhere in the sentences nearby; ``bracket``, any word in brackets.
-
-Schwartz and Hearst, "A simple algorithm for identifying abbreviation definitions in biomedical text", 2003.
+Short forms and what they are short for are columns, too: "Huntington disease ( HD )", and HD ever after. A word of two
+to ten letters in brackets, one of them a capital, is short for the words before it if its letters occur in them in
+order, the first at the beginning of a word; the search goes from the right, and the shortest such stretch is the long
+form. ``long``: the first or a later word of a long form; ``short``: a short form where it is explained, or elsewhere in
+the sentences nearby; ``bracket``: any word in brackets.
 
 NC-values: how much the open-class words around a word are those that stand around mentions.
 
@@ -29,6 +21,8 @@ that of a word type in a section is the sum over its occurrences (``raw``, as pu
 their mean (``mean``). ``token`` takes the neighbours of the occurrence alone. A score is none, low, medium or high,
 by the thirds of the scores in the training text that are not 0.
 
+Krishnan and Manning, "An effective two-stage model for exploiting non-local dependencies in named entity recognition",
+2006; Schwartz and Hearst, "A simple algorithm for identifying abbreviation definitions in biomedical text", 2003;
 Frantzi, Ananiadou and Mima, "Automatic recognition of multi-word terms: the C-value/NC-value method", 2000; Parikh,
 Avinesh, Mustafi, Agarwalla and Mungi, "ThinkMiners: disorder recognition using conditional random fields and
 distributional semantics", 2014, section 3.

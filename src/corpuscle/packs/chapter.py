@@ -1,8 +1,7 @@
 """A chapter of the report: what a step tells the reader, and the sentences that many chapters have in common.
 
-What a system has found out: records whose fields are figures, results and tables, kept as JSON by their fields.
-
-A record (a frozen dataclass) becomes an object of JSON, a named tuple a list, a ``Result`` of a measure its figures
+What a system has found out are records whose fields are figures, results and tables, kept as JSON by their fields. A
+record (a frozen dataclass) becomes an object of JSON, a named tuple a list, a ``Result`` of a measure its figures
 with the edges of its interval; numbers that are not finite become null. ``from_json`` makes the same record of it
 again, by the types of the fields, so that a chapter can be written without the work being done again.
 
