@@ -139,7 +139,7 @@ def measured(model: Any, gold: Any) -> tuple[dict[str, float], Any]:
 
 def _speed(model: Any, bank: Any) -> float:
     """The words that are ranked in a CPU second once their candidates are there."""
-    from corpuscle.disambiguate.lists import ranked, text_of
+    from corpuscle.disambiguate.analyses import ranked, text_of
     from corpuscle.disambiguate.weight_fitting import shares_of
 
     lists = model.lists_of(text_of(bank, model.strip_vowels))
@@ -201,7 +201,7 @@ def beside(timer: Any, train: str, dev: str) -> dict[str, float]:
 
 def _ceiling(model: Any, gold: Any) -> float:
     """For how many words the tables alone propose the right analysis, per cent."""
-    from corpuscle.disambiguate.labels import written
+    from corpuscle.disambiguate.analyses import written
 
     names, ids = model.labels_of(gold)
     forms, proposals = gold.corpus.vocab.strings, model._proposals
@@ -215,7 +215,7 @@ def elements(timer: Any, train: str, dev: str) -> dict[str, float]:
     import numpy as np
 
     from corpuscle.disambiguate import Ranker, warm
-    from corpuscle.disambiguate.labels import label_hashes
+    from corpuscle.disambiguate.analyses import label_hashes
     from corpuscle.measure import analyses_by_element
     from corpuscle.text import read_conllu
 
@@ -283,7 +283,7 @@ def chains(timer: Any, train: str, dev: str, elements: list[str]) -> dict[str, f
 
 def _sentences(bank: Any, ranker: Any) -> list[list[list[str]]]:
     """The words of sentences with what the ranker looks at: the word, its neighbours and their letters, its ending."""
-    from corpuscle.disambiguate.labels import written
+    from corpuscle.disambiguate.analyses import written
 
     rows = []
     for sentence in bank.corpus:

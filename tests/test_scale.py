@@ -226,7 +226,7 @@ ALLOWED = {
     "progress.py": {"threading"},  # is this the main thread, which hears Ctrl-C?
     "web/annotations.py": {"threading"},  # a lock: two requests may write the same file
     "web/worker.py": {"threading"},  # one that answers, in place of the main thread
-    "packs/precompile.py": {"threading"},  # a daemon that waits for a process; nothing is computed in it
+    "packs/run.py": {"threading"},  # a daemon that waits for a process; nothing is computed in it
 }
 
 

@@ -397,7 +397,7 @@ TASKS: dict[str, Task] = dict([
             "parse.boosted": "BoostedParser",
             "parse.branching": "BranchingParser",
         },
-        step="parser:PARSER projected_parser:PROJECTED",
+        step="parser:PARSER parser:PROJECTED",
     ),
     _task(
         "normalise",
@@ -437,7 +437,7 @@ TASKS: dict[str, Task] = dict([
             "grammar.ccm": "ConstituentContext",
             "grammar.common": "CommonGrammar",
         },
-        step="grammar:GRAMMAR brackets:BRACKETS",
+        step="grammar:GRAMMAR grammar:BRACKETS",
     ),
     _task(
         "samples",

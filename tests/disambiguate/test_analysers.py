@@ -8,10 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from corpuscle.disambiguate import Ranker, load_tables, read_candidates, vocabulary
+from corpuscle.disambiguate.analysers import agreement, bare_lemma, joined, matched
+from corpuscle.disambiguate.analyses import written
 from corpuscle.disambiguate.buckwalter import ELEMENTS, from_latin, to_latin
-from corpuscle.disambiguate.labels import written
-from corpuscle.disambiguate.matching import agreement, bare_lemma, matched
-from corpuscle.disambiguate.multiword import joined
 from corpuscle.errors import InputError, MissingExtra, SettingError
 from corpuscle.text import read_conllu
 from corpuscle.text.treebank import Treebank

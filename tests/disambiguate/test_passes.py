@@ -8,13 +8,10 @@ import pytest
 
 import corpuscle
 from corpuscle.disambiguate import BaselineDisambiguator, PairRanker, Ranker, SequenceRanker, TwoPassRanker
-from corpuscle.disambiguate.counts import Rows
-from corpuscle.disambiguate.element_voting import fit_votes
-from corpuscle.disambiguate.labels import label_hashes
-from corpuscle.disambiguate.lists import text_of
+from corpuscle.disambiguate.analyses import Rows, label_hashes, text_of
 from corpuscle.disambiguate.sequence import Bigrams, Grid
 from corpuscle.disambiguate.twopass import _around
-from corpuscle.disambiguate.weight_fitting import Pool, james_stein
+from corpuscle.disambiguate.weight_fitting import Pool, fit_votes, james_stein
 from corpuscle.errors import InputError, SettingError
 from corpuscle.samples import generate
 from corpuscle.text.treebank import Treebank

@@ -8,9 +8,16 @@ import pytest
 import corpuscle
 from corpuscle.disambiguate import BaselineDisambiguator, PairRanker, Ranker, read_candidates, weight_fitting
 from corpuscle.disambiguate.analysers import Guesser, Lexicon
-from corpuscle.disambiguate.counts import Counts, Rows, columns_for
-from corpuscle.disambiguate.labels import elements_of, label_hashes, labels_of, written
-from corpuscle.disambiguate.lists import text_of
+from corpuscle.disambiguate.analyses import (
+    Counts,
+    Rows,
+    columns_for,
+    elements_of,
+    label_hashes,
+    labels_of,
+    text_of,
+    written,
+)
 from corpuscle.disambiguate.weight_fitting import Pool, Weights
 from corpuscle.errors import InputError, SettingError
 from corpuscle.hashing import hashes_of

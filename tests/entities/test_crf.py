@@ -9,9 +9,9 @@ import corpuscle
 from corpuscle.entities import CrfTagger, DictionaryTagger
 from corpuscle.entities.dictionary import Dictionary
 from corpuscle.entities.documents import from_corpus, from_standoff
+from corpuscle.entities.features import NcValues
 from corpuscle.entities.kernels.fields import likely_tags, score_tokens, tag_tokens
 from corpuscle.entities.learning import steps_of
-from corpuscle.entities.ncvalue import NcValues
 from corpuscle.errors import InputError, SettingError
 from corpuscle.measure import mention_scores
 from corpuscle.random import Random

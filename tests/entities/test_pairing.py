@@ -2,7 +2,7 @@
 
 from itertools import product
 
-from corpuscle.entities.pairing import Pairing, runs_of_tags
+from corpuscle.entities.discontinuous import Pairing, runs_of_tags
 from corpuscle.text.mention_tags import TokenMention, mentions_of_tags, tags_of_mentions
 
 

@@ -8,7 +8,7 @@ import pytest
 import corpuscle
 from corpuscle.entities import CrfTagger
 from corpuscle.entities.documents import from_corpus
-from corpuscle.entities.second_pass import document_features, parts_of
+from corpuscle.entities.features import document_features, parts_of
 from corpuscle.errors import InputError
 from corpuscle.hashing import hashes_of
 from corpuscle.measure import mention_scores

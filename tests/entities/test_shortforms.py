@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from corpuscle.entities.documents import from_corpus
-from corpuscle.entities.shortforms import long_form, short_forms
+from corpuscle.entities.features import long_form, short_forms
 from corpuscle.text import Corpus
 
 

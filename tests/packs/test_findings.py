@@ -13,7 +13,7 @@ import pytest
 
 from corpuscle.measure import Interval, Result
 from corpuscle.packs import Findings, LoadedPack, learn
-from corpuscle.packs.findings import Table, pick, with_counts
+from corpuscle.packs.chapter import Table, pick, with_counts
 from corpuscle.packs.pack import Pack
 from corpuscle.packs.run import STEPS
 from tests.packs.kits import findings, plain_step, write_kit

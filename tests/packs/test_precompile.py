@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from corpuscle.packs import learn, precompile, run
+from corpuscle.packs import learn, run
 from tests.packs.kits import plain_step, write_kit
 
 
@@ -18,7 +18,7 @@ def compiled_by(monkeypatch, tmp_path):
 
     def program(seconds: float) -> Path:
         code = f"import sys, time; time.sleep({seconds}); open({str(tmp_path)!r} + '/' + sys.argv[1], 'w')"
-        monkeypatch.setattr(precompile, "_COMPILE", code)
+        monkeypatch.setattr(run, "_COMPILE", code)
         return tmp_path
 
     return program
@@ -26,7 +26,7 @@ def compiled_by(monkeypatch, tmp_path):
 
 def test_a_step_waits_for_what_is_being_compiled_and_takes_what_is_not(compiled_by):
     folder = compiled_by(0.3)
-    later = precompile.Precompiler(["one", "two"])
+    later = run.Precompiler(["one", "two"])
     while later._current is None:
         time.sleep(0.01)
     later.turn("two")
@@ -39,7 +39,7 @@ def test_a_step_waits_for_what_is_being_compiled_and_takes_what_is_not(compiled_
 
 def test_compiling_ahead_ends_with_the_run(compiled_by):
     folder = compiled_by(100)
-    later = precompile.Precompiler(["one", "two"])
+    later = run.Precompiler(["one", "two"])
     while later._process is None:
         time.sleep(0.01)
     later.close()
@@ -47,9 +47,10 @@ def test_compiling_ahead_ends_with_the_run(compiled_by):
 
 
 def test_only_cold_kernels_of_later_steps_are_compiled_ahead(tmp_path, monkeypatch):
-    monkeypatch.setattr(precompile, "cache_root", tmp_path)
+    monkeypatch.setattr(run, "cache_root", tmp_path)
     asked = []
-    monkeypatch.setattr(run, "Precompiler", lambda packages: asked.append(packages) or precompile.Precompiler([]))
+    precompiler = run.Precompiler
+    monkeypatch.setattr(run, "Precompiler", lambda packages: asked.append(packages) or precompiler([]))
     monkeypatch.setattr(run, "default_workers", lambda: 2)
     steps = [replace(plain_step(name, "text"), kernels=f"k.{name}") for name in ("one", "two", "three")]
     few = replace(plain_step("four", "names"), kernels="k.four")

@@ -86,11 +86,12 @@ def test_no_other_module_joins_or_splits_cells_at_tabs():
     formats = {f"text/{name}.py" for name in ["bitext", "brat", "columns", "conllu", "standoff", "tables", "treebank"]}
     hashed = {f"tag/{name}.py" for name in ["base", "lemmas", "lexicon", "tagger", "verbs"]}
     hashed |= {"transliterate/phrase.py"}
-    hashed |= {"disambiguate/analysers.py", "disambiguate/base.py", "disambiguate/labels.py", "disambiguate/pairs.py"}
+    hashed |= {"disambiguate/analysers.py", "disambiguate/base.py", "disambiguate/analyses.py"}
+    hashed |= {"disambiguate/twopass.py"}
     hashed |= {"packs/systems/disambiguator.py"}
     hashed |= {"transliterate/base.py", "transliterate/neural.py"}
     formats |= {"disambiguate/buckwalter.py"}  # tables between lines of lemmas
-    kits = {"packs/intake.py", "packs/preparation.py"}  # tables as people have them, read line by line
+    kits = {"packs/intake.py"}  # tables as people have them, read line by line
     streams = {f"{name}/verbs.py" for name in ["align", "lm", "topics", "transliterate"]}
     source = Path(corpuscle.__file__).parent
     for path in source.rglob("*.py"):

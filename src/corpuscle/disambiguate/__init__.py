@@ -17,15 +17,12 @@ from corpuscle.lazy import contents
 
 if TYPE_CHECKING:
     from corpuscle.disambiguate.analysers import read_candidates
-    from corpuscle.disambiguate.base import Disambiguator
-    from corpuscle.disambiguate.baselines import BaselineDisambiguator
+    from corpuscle.disambiguate.analyses import Ranking
+    from corpuscle.disambiguate.base import Disambiguator, vocabulary
     from corpuscle.disambiguate.buckwalter import load_tables
-    from corpuscle.disambiguate.lists import Ranking
-    from corpuscle.disambiguate.pairs import PairRanker
-    from corpuscle.disambiguate.ranker import Ranker
-    from corpuscle.disambiguate.reading import vocabulary
+    from corpuscle.disambiguate.ranker import BaselineDisambiguator, Ranker
     from corpuscle.disambiguate.sequence import SequenceRanker
-    from corpuscle.disambiguate.twopass import TwoPassRanker
+    from corpuscle.disambiguate.twopass import PairRanker, TwoPassRanker
     from corpuscle.disambiguate.verbs import warm
 
 __all__, __getattr__, __dir__ = contents(__name__, __file__)

@@ -4,10 +4,23 @@
 Buckwalter's tables (``buckwalter``). ``Guesser``: for any other
 form, those of the words of the treebank that share its longest ending (5 letters down to none), with the lemma by the
 rule that made theirs. A form without letters has the one analysis that most such forms have.
+
+Which analysis of Buckwalter's tables a word of a treebank has: the one that agrees most with its columns.
+
+An analysis must have the lemma of the word, compared without what sources write differently: the order of vowel and
+doubling sign, the sign of no vowel, seats of hamza, dagger alif, vowels before alif and at the end, numbers of lemmas.
+Among those, the part of speech counts twice, and each feature that both sides have counts for or against.
+
+Multiword tokens as one word each: ``wktAbhm``, *and their book*, is a noun with something before and behind it.
+
+Of the words of a range, the first that no clitic usually is makes the analysis; the nearest before it is its feature
+``pre1``, those farther away ``pre2``, those behind it ``pron``, each as lemma/UPOS.
 """
 
 from __future__ import annotations
 
+import re
+import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
@@ -15,19 +28,20 @@ from typing import NamedTuple
 
 import numpy as np
 
-from corpuscle.disambiguate.buckwalter import load_tables
-from corpuscle.disambiguate.labels import MISSING, label_of, written
+from corpuscle.disambiguate.analyses import MISSING, columns_of, label_of, pairs_of, written
+from corpuscle.disambiguate.buckwalter import Analysis, Buckwalter, from_latin, load_tables
 from corpuscle.errors import InputError
 from corpuscle.hashing import find, hashes_of
 from corpuscle.model import Array, vocab_arrays
 from corpuscle.tag import apply_rule, lemma_rule
-from corpuscle.text.corpus import starts_of
+from corpuscle.text.corpus import Corpus, starts_of
 from corpuscle.text.files import AnyPath
+from corpuscle.text.layers import Layer, Numbering
 from corpuscle.text.tables import read_table
+from corpuscle.text.treebank import LAYERS, Insertions, Treebank
 from corpuscle.text.vocab import FIRST, Vocab
 
-LONGEST, MOST = 5, 20
-"""Letters of the longest ending that is looked up; analyses that are guessed at most."""
+LONGEST, MOST = 5, 20  # letters of the longest ending that is looked up; analyses that are guessed at most
 _RULE_END = "\x1f"
 
 LEXICON = {
@@ -236,5 +250,145 @@ def analysed(
 
 
 def table_pairs(entries: Iterable[Entry], elements: Sequence[str], strip_vowels: bool) -> list[tuple[str, str]]:
-    """The forms and labels of a table."""
     return [(written(entry.form, strip_vowels), label_of(entry.values, elements)) for entry in entries]
+
+
+_SEATS = str.maketrans("أإآٱ", "اااا", "ـ\u0652\u0670")
+_NUMBER = re.compile(r"(-[uia]+)?(_[0-9]+)?$")
+_SHORT = "\u064b-\u0650"
+_PARTS = {
+    "NOUN": ("NOUN", "ABBREV"), "PROPN": ("NOUN",), "ADJ": ("ADJ", "NOUN"), "VERB": ("VERB",), "AUX": ("VERB",),
+    "ADV": ("ADV", "FUNC_WORD"), "ADP": ("PREP",), "CONJ": ("CONJ",), "CCONJ": ("CONJ",), "SCONJ": ("CONJ",),
+    "PRON": ("PRON", "REL_PRON", "DEM_PRON"), "DET": ("DEM_PRON", "REL_PRON", "DET"), "INTJ": ("INTERJ",),
+    "PART": ("NEG_PART", "INTERROG_PART", "FUT_PART", "FUNC_WORD", "PART"),
+}  # fmt: skip
+_FEATURES = {
+    "Person": {"1": "1", "2": "2", "3": "3"}, "Gender": {"Masc": "M", "Fem": "F"},
+    "Number": {"Sing": "S", "Dual": "D", "Plur": "P"}, "Mood": {"Ind": "I", "Sub": "S", "Jus": "J"},
+    "Aspect": {"Perf": "PERFECT", "Imp": "IMPERFECT"}, "Case": {"Nom": "NOM", "Acc": "ACC", "Gen": "GEN"},
+    "Definite": {"Def": "DEF", "Ind": "INDEF", "Red": "DEF", "Com": "DEF"},
+}  # fmt: skip
+
+
+@lru_cache(maxsize=1 << 16)
+def bare_lemma(lemma: str) -> str:
+    """A lemma as it is compared, in Arabic letters; one in Latin letters is taken for Buckwalter's.
+
+    >>> bare_lemma("katab-u_1") == bare_lemma("كَتَب"), bare_lemma("kitAb_1") == bare_lemma("كِتَاب")
+    (True, True)
+    """
+    if lemma.isascii():
+        lemma = from_latin(_NUMBER.sub("", lemma))
+    lemma = unicodedata.normalize("NFC", lemma).translate(_SEATS)
+    return re.sub(f"[{_SHORT}]+(?=ا|$)", "", lemma)
+
+
+def _features_of(values: Mapping[str, str]) -> dict[str, str]:
+    """What an analysis says about the features of a treebank."""
+    found = {
+        name: values[key]
+        for name, keys in {
+            "Person": ("persuf", "perpos"), "Gender": ("gensuf", "genpos"), "Number": ("numsuf", "numpos"),
+            "Mood": ("mood",), "Aspect": ("dpos",), "Case": ("case",),
+        }.items()
+        for key in keys
+        if key in values
+    }  # fmt: skip
+    kind, _, case = found.get("Case", "").rpartition("_")
+    if kind:
+        found |= {"Case": case, "Definite": kind}
+    if "det" in values:
+        found["Definite"] = "DEF"
+    return found
+
+
+def agreement(values: Mapping[str, str], lemma: str, tag: str, features: Mapping[str, str]) -> int | None:
+    """How well an analysis agrees with the columns of a word, None where its lemma is another one."""
+    if bare_lemma(values["lemma"]) != bare_lemma(lemma):
+        return None
+    score = 2 * (values.get("pos") in _PARTS.get(tag, ())) + ((values.get("dpos") == "PROP") == (tag == "PROPN"))
+    found = _features_of(values)
+    for name, codes in _FEATURES.items():
+        mine, theirs = found.get(name), codes.get(features.get(name, ""))
+        if mine and theirs:
+            score += 1 if mine == theirs or (name in ("Mood", "Case") and theirs in mine) else -1
+    for name in ("pre1", "pre2", "pron"):
+        score += 1 if (name in values) == (name in features) else -1
+    return score
+
+
+def matched(bank: Treebank, tables: Buckwalter, expand: bool) -> Treebank:
+    """The treebank with the analyses of the tables in its columns; where none fits, the word keeps lemma and tag."""
+    rows: dict[tuple[str, ...], tuple[str, str, str, str]] = {}
+    forms = bank.corpus.vocab.strings
+    layers = (bank.lemmas.strings(), bank.tags.strings(), bank.features.strings())
+    keys = list(zip([forms[token] for token in bank.corpus.tokens.tolist()], *layers, strict=True))
+    for form, lemma, tag, features in dict.fromkeys(keys):
+        found = _best(tables.analyse(form, expand), lemma, tag, pairs_of(features))
+        values = {"lemma": lemma, "pos": tag} if found is None else found.values
+        known = {name: value for name, value in values.items() if value != "_"}
+        rows[form, lemma, tag, features] = columns_of(known)
+    names = ("lemmas", "tags", "xpos", "features")
+    columns = zip(*(rows[key] for key in keys), strict=True) if keys else ((),) * 4
+    return bank.replace(**{name: Layer.from_strings(column) for name, column in zip(names, columns, strict=True)})
+
+
+def _best(found: Sequence[Analysis], lemma: str, tag: str, features: Mapping[str, str]) -> Analysis | None:
+    best, most = None, -100
+    for each in found:
+        score = agreement(each.values, lemma, tag, features)
+        if score is not None and score > most:
+            best, most = each, score
+    return best
+
+
+_CLITICS = frozenset({"ADP", "AUX", "CCONJ", "CONJ", "DET", "PART", "PRON", "PUNCT", "SCONJ"})
+
+
+def _main(tags: list[str]) -> int:
+    """The word of a range that the others lean on.
+
+    >>> _main(["CCONJ", "NOUN", "PRON"]), _main(["ADP", "PRON"])
+    (1, 0)
+    """
+    return next((i for i, tag in enumerate(tags) if tag not in _CLITICS), 0)
+
+
+def joined(bank: Treebank) -> Treebank:
+    """The treebank with one word for each multiword token; trees and empty nodes go where there is such a token."""
+    if not len(bank.ranges):
+        return bank
+    starts = bank.corpus.sentence_starts
+    lemmas, tags, features = (getattr(bank, name).strings() for name in ("lemmas", "tags", "features"))
+    kept = np.ones(bank.corpus.n_tokens, bool)
+    forms = {}
+    for sentence, (first, last), form in zip(
+        bank.ranges.sentences.tolist(), bank.ranges.numbers.tolist(), bank.ranges.forms, strict=True
+    ):
+        begin, end = int(starts[sentence]) + first - 1, int(starts[sentence]) + last
+        main = begin + _main(tags[begin:end])
+        kept[begin:end] = False
+        kept[main], forms[main] = True, form
+
+        def name(token: int) -> str:
+            return f"{lemmas[token]}/{tags[token]}".replace("|", "_")
+
+        near = max(begin, main - 1)
+        parts = {"pre1": range(near, main), "pre2": range(begin, near), "pron": range(main + 1, end)}
+        more = [f"{key}={'+'.join(map(name, tokens))}" for key, tokens in parts.items() if len(tokens)]
+        features[main] = "|".join([*(() if features[main] == "_" else (features[main],)), *more]) or "_"
+    words, numbering = bank.corpus.vocab.strings, Numbering()
+    places = np.flatnonzero(kept).tolist()
+    numbering.add(forms.get(i) or words[bank.corpus.tokens[i]] for i in places)
+    tokens, vocab = numbering.finish()
+    counts = np.concatenate([[0], np.cumsum(kept)])
+    origin = None if bank.origin is None else bank.origin.by_item()
+    corpus = Corpus(tokens, starts_of(np.diff(counts[starts])), vocab, origin=origin)
+    if bank.corpus.document_starts is not None:
+        corpus = corpus.with_documents(bank.corpus.document_starts, bank.corpus.labels)
+    layers = {name: getattr(bank, name)[places] for name in LAYERS}
+    unset, nothing = Layer.unset(len(tokens)), Insertions.build()
+    layers |= {"features": Layer.from_strings([features[i] for i in places]), "relations": unset, "deps": unset}
+    return Treebank(
+        corpus, np.full(len(tokens), -1, np.int32), **layers, comments=bank.comments, ranges=nothing, empties=nothing
+    )

@@ -1,9 +1,12 @@
-"""What all disambiguators share: labels, analysers, and what they say about the words of a text."""
+"""What all disambiguators share: labels, analysers, and what they say about the words of a text.
+
+What a reader has to learn in a text: words that are not known yet, the most frequent first, and how hard it is.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from copy import copy
 from itertools import pairwise
 from typing import Any, ClassVar, NamedTuple, Self
@@ -19,19 +22,31 @@ from corpuscle.disambiguate.analysers import (
     Lexicon,
     Proposals,
     analysed,
+    joined,
     table_pairs,
 )
+from corpuscle.disambiguate.analyses import (
+    MISSING,
+    Counts,
+    Lists,
+    Ranking,
+    Rows,
+    Text,
+    columns_of,
+    elements_of,
+    label_hashes,
+    labels_of,
+    text_of,
+    written,
+)
 from corpuscle.disambiguate.buckwalter import ELEMENTS
-from corpuscle.disambiguate.counts import Counts, Rows
-from corpuscle.disambiguate.labels import columns_of, elements_of, label_hashes, labels_of, written
-from corpuscle.disambiguate.lists import Lists, Ranking, Text, text_of
-from corpuscle.disambiguate.multiword import joined
 from corpuscle.disambiguate.settings import AnalyserSettings
-from corpuscle.errors import SettingError
+from corpuscle.errors import InputError, SettingError
 from corpuscle.hashing import find, hashes_of
 from corpuscle.model import Array, vocab_arrays
 from corpuscle.settings import learned
 from corpuscle.text.corpus import items_of, starts_of
+from corpuscle.text.files import AnyPath, read_lines
 from corpuscle.text.layers import Layer
 from corpuscle.text.overlap import item_hashes
 from corpuscle.text.treebank import Treebank
@@ -49,8 +64,7 @@ ARRAYS = {
 """What the file of every disambiguator holds."""
 
 
-Reading = dict[str, Any]
-"""A word as it is shown to readers and annotators, for JSON."""
+Reading = dict[str, Any]  # a word as it is shown to readers and annotators, for JSON
 
 
 class Learning(NamedTuple):
@@ -120,7 +134,6 @@ class Disambiguator(AnalyserSettings, container.Model):
         return Learning(bank, text, gold, label_hashes(self.labels_.strings[FIRST:], self.elements_), pairs)
 
     def _elements(self, bank: Treebank) -> tuple[str, ...]:
-        """What the labels of a treebank consist of."""
         if self.analyser != "buckwalter":
             return elements_of(bank, self.elements)
         missing = next((name for name in self.elements if name not in ELEMENTS), None)
@@ -207,15 +220,14 @@ class Disambiguator(AnalyserSettings, container.Model):
     def labels_of(self, bank: Treebank) -> tuple[list[str], np.ndarray]:
         """The distinct labels of the words of a treebank, and which one each has, int32."""
         if self.analyser == "buckwalter":
+            from corpuscle.disambiguate.analysers import matched
             from corpuscle.disambiguate.buckwalter import load_tables
-            from corpuscle.disambiguate.matching import matched
 
             bank = matched(bank, load_tables(self.tables), self.expand_endings)
         return labels_of(bank, self.elements_)
 
     @property
     def _proposals(self) -> Proposals | None:
-        """Who proposes analyses beside what was learned."""
         if self.analyser != "buckwalter":
             return None
         return Proposals(self.tables, self.expand_endings, self.elements_)
@@ -330,3 +342,50 @@ def check_labels(loaded: container.Container) -> tuple[str, ...]:
         raise ValueError("a word or an ending has no analysis")
     Guesser.from_arrays(arrays).check(len(elements))
     return tuple(elements)
+
+
+class Card(NamedTuple):
+    """A lemma that is to be learned: an example of it in the text, its gloss, and how often it is there."""
+
+    lemma: str
+    vowelled: str
+    gloss: str
+    times: int
+
+
+class Vocabulary(NamedTuple):
+    """``cards``: lemmas that are not known, the most frequent first; ``lemmas``: how many there are; ``words``; the
+    shares of lemmas (``difficulty``) and of words (``unknown_words``) that are not known."""
+
+    cards: list[Card]
+    lemmas: int
+    words: int
+    difficulty: float
+    unknown_words: float
+
+
+def read_familiar(path: AnyPath) -> frozenset[str]:
+    """The words or lemmas that a reader knows, one a line."""
+    words = frozenset(line.strip() for _, line in read_lines(path)) - {""}
+    if not words:
+        raise InputError(path, None, "there are no words in it")
+    return words
+
+
+def vocabulary(sentences: Iterable[Sequence[dict[str, Any]]], familiar: Collection[str] = ()) -> Vocabulary:
+    """Of readings (``Disambiguator.readings``), by the first analysis of each word; signs and digits are no words. A
+    lemma is known if it or one of its forms is."""
+    times, notes, known = Counter[str](), dict[str, tuple[str, str]](), set[str]()
+    for word in (word for sentence in sentences for word in sentence if any(map(str.isalpha, word["form"]))):
+        best = word["analyses"][0]
+        lemma = best["elements"].get("lemma", MISSING)
+        lemma = word["form"] if lemma == MISSING else lemma
+        times[lemma] += 1
+        notes.setdefault(lemma, (best["vowelled"], best["gloss"]))
+        if word["form"] in familiar or lemma in familiar:
+            known.add(lemma)
+    cards = [Card(lemma, *notes[lemma], n) for lemma, n in times.items() if lemma not in known]
+    cards.sort(key=lambda card: (-card.times, card.lemma))
+    lemmas, words = len(times), times.total()
+    missing = sum(card.times for card in cards)
+    return Vocabulary(cards, lemmas, words, len(cards) / max(lemmas, 1), missing / max(words, 1))

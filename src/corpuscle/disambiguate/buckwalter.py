@@ -19,7 +19,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
 
-from corpuscle.disambiguate.labels import written
+from corpuscle.disambiguate.analyses import written
 from corpuscle.errors import InputError, require
 from corpuscle.text.files import open_bytes
 

@@ -1,11 +1,13 @@
 """Ranker: analyses of words in context, by counts of them and of their elements, each kind under one learned weight.
 
-Stage one counts (``kernels.counting``), stage two weighs (``weight_fitting``) or lets elements vote
-(``element_voting``). The weights are learned where nothing was counted, or else the counts would tell the answers: on a
-part of the documents that is kept apart, or, cross-fitted, on each of some parts with the counts, the candidates and
-the guesses of all others, before everything is counted.
+Stage one counts (``kernels.ranking``), stage two weighs the counts or lets elements vote (``weight_fitting``). The
+weights are learned where nothing was counted, or else the counts would tell the answers: on a part of the documents
+that is kept apart, or, cross-fitted, on each of some parts with the counts, the candidates and the guesses of all
+others, before everything is counted.
 
 Shah, Dhillon, Liberman, Foster, Maamouri and Ungar, "A new approach to lexical disambiguation of Arabic text", 2010.
+
+Baselines: the most frequent analysis of a form, and the first one that its analyser names.
 """
 
 from __future__ import annotations
@@ -18,13 +20,24 @@ import numpy as np
 from corpuscle import model as container
 from corpuscle.disambiguate import weight_fitting
 from corpuscle.disambiguate.analysers import Entry
+from corpuscle.disambiguate.analyses import (
+    COUNTS,
+    Counts,
+    Lists,
+    Ranking,
+    Text,
+    chunks,
+    columns_for,
+    ranked,
+    select,
+    text_of,
+    transformed,
+    useful,
+)
 from corpuscle.disambiguate.base import ARRAYS, Disambiguator, Learning, added, check_labels
-from corpuscle.disambiguate.counts import COUNTS, Counts, chunks, columns_for, transformed
-from corpuscle.disambiguate.element_voting import Votes, fit_votes
-from corpuscle.disambiguate.lists import Lists, Ranking, Text, ranked, select, text_of, useful
-from corpuscle.disambiguate.settings import RankerSettings
+from corpuscle.disambiguate.settings import BaselineSettings, RankerSettings
 from corpuscle.disambiguate.topics import TOPICS, WIDTH, WORD_WEIGHTS, Common, SparseProduct, Topics
-from corpuscle.disambiguate.weight_fitting import Pool, Weights, shares_of
+from corpuscle.disambiguate.weight_fitting import Pool, Votes, Weights, fit_votes, shares_of
 from corpuscle.errors import SettingError
 from corpuscle.hashing import find
 from corpuscle.model import Array
@@ -34,9 +47,7 @@ from corpuscle.settings import learned
 from corpuscle.text.treebank import Treebank
 
 _ALL = slice(None)
-_ROWS = 20_000
-"""A worker scores about so many candidates at a time."""
-
+_ROWS = 20_000  # a worker scores about this number of candidates at a time
 WEIGHTS = {name: Array("float64", ("numbers",), finite=True) for name in Weights._fields}
 _VOTES = {
     "votes/weights": Array("float64", ("elements", "numbers"), finite=True),
@@ -146,7 +157,6 @@ class Ranker(RankerSettings, Disambiguator):
             yield ~held, held
 
     def counted(self, learning: Learning, chosen: np.ndarray | slice = _ALL) -> Counts:
-        """The counts of some tokens."""
         return Counts.of(learning.text.contexts[chosen], learning.gold[chosen], learning.values, self.columns)
 
     def count(self, learning: Learning, known: np.ndarray | None, total: Counts) -> None:
@@ -271,7 +281,6 @@ def _n_documents(bank: Treebank) -> int:
 
 
 def _check(loaded: container.Container) -> None:
-    """What the declarations of the arrays cannot say."""
     elements, model = check_labels(loaded), Ranker.restored(loaded.described)
     topics, votes, by_word = (loaded.extra.get(name, False) for name in ("topics", "votes", "by_word"))
     if not isinstance(topics, bool) or (topics and "lemma" not in elements) or by_word is not model.by_word:
@@ -282,3 +291,45 @@ def _check(loaded: container.Container) -> None:
     shape = (len(elements), n_numbers) if votes else (n_numbers,)
     if loaded.arrays["votes/weights" if votes else "weights"].shape != shape:
         raise ValueError("its weights do not fit its elements")
+
+
+_FREQUENCY = columns_for("uni", 0, free=False, shares=False)
+
+
+class BaselineDisambiguator(BaselineSettings, Disambiguator):
+    """The most frequent analysis of a form, or the first one; ``counts_``: of forms with labels."""
+
+    KIND: ClassVar[container.Kind] = container.Kind(
+        "disambiguate.baseline", 1, {**ARRAYS, **COUNTS}, check=lambda loaded: _check_baseline(loaded)
+    )
+    SAVED: ClassVar = {**Disambiguator.SAVED, "counts_": container.Record(Counts)}
+
+    counts_: Counts = learned()
+
+    def fit(self, bank: Treebank, table: Sequence[Entry] | None = None) -> BaselineDisambiguator:
+        """Learn from the analyses of a treebank, and a table of candidates if the analyser is one."""
+        learning = self.prepared(bank, table)
+        self.lexicon_, self.guesser_ = self.analysers_of(learning)
+        self.counts_ = Counts.of(learning.text.contexts, learning.gold, learning.values, _FREQUENCY)
+        self.provenance_ = {
+            "sentences": len(bank), "words": len(learning.gold), "labels": len(learning.values),
+            "elements": list(self.elements_),
+        }  # fmt: skip
+        return self
+
+    def _count_more(self, more: Learning) -> None:
+        self.counts_ = added(self.counts_, more.text.contexts, more, _FREQUENCY)
+
+    def rank(self, bank: Treebank) -> Ranking:
+        """The analyses of every word, the most frequent first (``frequency``), or as they come, all as likely."""
+        text = text_of(self.words_of(bank), self.strip_vowels)
+        lists = self.lists_of(text)
+        counts = self.counts_.look_up(lists.rows, text.contexts, lists.values, _FREQUENCY)[:, 0]
+        if self.method == "first":
+            counts = np.zeros_like(counts)
+        return ranked(lists, counts, counts, shares_of(np.log(counts + 0.5), lists.rows.starts))
+
+
+def _check_baseline(loaded: container.Container) -> None:
+    check_labels(loaded)
+    BaselineDisambiguator.restored(loaded.described)

@@ -21,10 +21,9 @@ import numpy as np
 
 from corpuscle import model as container
 from corpuscle.disambiguate.analysers import Entry
+from corpuscle.disambiguate.analyses import COUNTS, Counts, Lists, Ranking, Rows, Text, in_order, text_of
 from corpuscle.disambiguate.base import Disambiguator, Learning
-from corpuscle.disambiguate.counts import COUNTS, Counts, Rows
-from corpuscle.disambiguate.kernels.sequences import best_sequences, expected
-from corpuscle.disambiguate.lists import Lists, Ranking, Text, in_order, text_of
+from corpuscle.disambiguate.kernels.ranking import best_sequences, expected
 from corpuscle.disambiguate.ranker import Ranker
 from corpuscle.disambiguate.settings import SequenceSettings
 from corpuscle.disambiguate.twopass import FIRST_RANKER, contain, first_pass, ranker_inside
@@ -34,8 +33,7 @@ from corpuscle.settings import learned
 from corpuscle.text.corpus import starts_of
 from corpuscle.text.treebank import Treebank
 
-_STEP = 2000
-"""Sentences that are decoded by one call."""
+_STEP = 2000  # sentences that are decoded by one call
 _ROUNDS = 60
 
 
@@ -79,12 +77,10 @@ class SequenceRanker(SequenceSettings, Disambiguator):
     """Chooses the analyses of a sentence together. Learned: ``first_ranker_``; ``bigrams_``; ``weights_``: u."""
 
     KIND: ClassVar[container.Kind] = container.Kind(
-        "disambiguate.sequence",
-        1,
+        "disambiguate.sequence", 1,
         {**container.TRAINING_ITEMS, **COUNTS, "weights": Array("float64", ("weights",), finite=True)},
-        components={"first_ranker": (Ranker.KIND,)},
-        check=lambda loaded: _check(loaded),
-    )
+        components={"first_ranker": (Ranker.KIND,)}, check=lambda loaded: _check(loaded),
+    )  # fmt: skip
     SAVED: ClassVar = {**FIRST_RANKER, "weights_": container.Arrays("weights")}
 
     first_ranker_: Ranker = learned()
@@ -251,7 +247,6 @@ def _sorted(first: Ranker, text: Text) -> tuple[Lists, np.ndarray]:
 
 
 def _check(loaded: container.Container) -> None:
-    """What the declarations of the arrays cannot say."""
     SequenceRanker.restored(loaded.described)
     first = loaded.component("first_ranker")
     if Ranker.restored(first.described).method != "full":

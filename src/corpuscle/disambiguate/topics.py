@@ -16,17 +16,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from corpuscle.disambiguate.kernels.overlaps import Sparse, common_words
+from corpuscle.disambiguate.kernels.ranking import Sparse, common_words
 from corpuscle.hashing import find
 from corpuscle.model import Array
 from corpuscle.text.corpus import starts_of
 
 _SMOOTHING = 0.1
-_STEP = 1_000_000
-"""Words that are compared by one call."""
-WIDTH = 3
-"""Numbers of a candidate."""
-
+_STEP = 1_000_000  # words that are compared by one call
+WIDTH = 3  # numbers of a candidate
 TOPICS = {
     "topics/words": Array("uint64", ("topic_words",), rising=True),
     "topics/lemmas": Array("uint64", ("topic_lemmas",), rising=True),
@@ -170,7 +167,6 @@ class Topics(NamedTuple):
 
     @property
     def n_words(self) -> int:
-        """How many words there are."""
         return len(self.words)
 
     def common(self, words: np.ndarray, documents: np.ndarray, tokens: np.ndarray, lemmas: np.ndarray) -> Common:

@@ -8,6 +8,14 @@ which no reader has, but which say how much there is to gain.
 
 Shah, Dhillon, Liberman, Foster, Maamouri and Ungar, "A new approach to lexical disambiguation of Arabic text", 2010,
 section 5 and table 5 (M_cheat).
+
+``PairRanker``: lemmas ranked by one model, all other elements together by another; a pair need not be a candidate.
+
+The probability of a pair is the product of the two, so that the second best pair is the better one of the best lemma
+with the second best rest and of the second best lemma with the best rest.
+
+Shah, Dhillon, Liberman, Foster, Maamouri and Ungar, "A new approach to lexical disambiguation of Arabic text", 2010,
+table 5 (M_ind).
 """
 
 from __future__ import annotations
@@ -21,16 +29,29 @@ import numpy as np
 from corpuscle import model as container
 from corpuscle.disambiguate import weight_fitting
 from corpuscle.disambiguate.analysers import Entry
-from corpuscle.disambiguate.base import Disambiguator, Learning, added
-from corpuscle.disambiguate.counts import COUNTS, Counts, columns_for, transformed
-from corpuscle.disambiguate.kernels.counting import fill_contexts
-from corpuscle.disambiguate.labels import EDGES, label_hashes
-from corpuscle.disambiguate.lists import Lists, Ranking, Text, in_order, ranked, text_of, useful
+from corpuscle.disambiguate.analyses import (
+    COUNTS,
+    EDGES,
+    Counts,
+    Lists,
+    Ranking,
+    Text,
+    columns_for,
+    in_order,
+    label_hashes,
+    ranked,
+    text_of,
+    transformed,
+    useful,
+)
+from corpuscle.disambiguate.base import ARRAYS, Disambiguator, Learning, added, check_labels
+from corpuscle.disambiguate.kernels.ranking import fill_contexts
 from corpuscle.disambiguate.ranker import WEIGHTS, Ranker, pooled
-from corpuscle.disambiguate.settings import TwoPassSettings
+from corpuscle.disambiguate.settings import PairSettings, TwoPassSettings
 from corpuscle.disambiguate.weight_fitting import Pool, Weights, shares_of
 from corpuscle.errors import SettingError
 from corpuscle.settings import learned
+from corpuscle.text.corpus import starts_of
 from corpuscle.text.treebank import Treebank
 
 _LOOKED_AT = ("pos", "lemma")
@@ -66,12 +87,9 @@ class TwoPassRanker(TwoPassSettings, Disambiguator):
     """Ranks twice. Learned: ``first_ranker_``; ``counts_`` with neighbours; ``weights_`` of all numbers."""
 
     KIND: ClassVar[container.Kind] = container.Kind(
-        "disambiguate.twopass",
-        1,
-        {**container.TRAINING_ITEMS, **COUNTS, **WEIGHTS},
-        components={"first_ranker": (Ranker.KIND,)},
-        check=lambda loaded: _check(loaded),
-    )
+        "disambiguate.twopass", 1, {**container.TRAINING_ITEMS, **COUNTS, **WEIGHTS},
+        components={"first_ranker": (Ranker.KIND,)}, check=lambda loaded: _check(loaded),
+    )  # fmt: skip
     SAVED: ClassVar = {**FIRST_RANKER, "counts_": container.Record(Counts), "weights_": container.Record(Weights)}
 
     first_ranker_: Ranker = learned()
@@ -166,7 +184,6 @@ def _around(text: Text, values: np.ndarray, elements: Sequence[str]) -> np.ndarr
 
 
 def _check(loaded: container.Container) -> None:
-    """What the declarations of the arrays cannot say."""
     model, first = TwoPassRanker.restored(loaded.described), loaded.component("first_ranker")
     elements = first.extra["elements"]
     places = _places(elements)
@@ -175,3 +192,70 @@ def _check(loaded: container.Container) -> None:
     same = inner.method == "full" and inner.transform == model.transform and inner.free == model.free
     if not places or not same or len(loaded.arrays["weights"]) != len(first.arrays["weights"]) + len(columns):
         raise ValueError("its weights do not fit its first pass")
+
+
+class PairRanker(PairSettings, Disambiguator):
+    """Ranks lemmas and all other elements one by one. Learned: ``lemma_ranker_``, ``rest_ranker_``."""
+
+    KIND: ClassVar[container.Kind] = container.Kind(
+        "disambiguate.pairs", 1, ARRAYS, components={"lemma_ranker": (Ranker.KIND,), "rest_ranker": (Ranker.KIND,)},
+        check=lambda loaded: _check_pairs(loaded),
+    )  # fmt: skip
+    SAVED: ClassVar = {
+        **Disambiguator.SAVED,
+        "lemma_ranker_": container.Inner("lemma_ranker", "corpuscle.disambiguate:Ranker"),
+        "rest_ranker_": container.Inner("rest_ranker", "corpuscle.disambiguate:Ranker"),
+    }
+
+    lemma_ranker_: Ranker = learned()
+    rest_ranker_: Ranker = learned()
+
+    def fit(self, bank: Treebank, table: Sequence[Entry] | None = None) -> PairRanker:
+        """Learn from the analyses of a treebank, and a table of candidates if the analyser is one."""
+        learning = self.prepared(bank, table)
+        if "lemma" not in self.elements_ or len(self.elements_) == 1:
+            raise SettingError("lemmas and all else are ranked one by one: analyses need a lemma and something else")
+        self.lexicon_, self.guesser_ = self.analysers_of(learning)
+        rest = tuple(name for name in self.elements_ if name != "lemma")
+        self.lemma_ranker_, self.rest_ranker_ = (
+            Ranker(**(self.settings | {"elements": elements})).fit(bank, table) for elements in (("lemma",), rest)
+        )
+        self.provenance_ = {
+            **self.rest_ranker_.provenance_, "labels": len(self.labels_.strings) - 3, "elements": list(self.elements_),
+            "counts": sum(each.provenance_["counts"] for each in (self.lemma_ranker_, self.rest_ranker_)),
+            "weights": sum(each.provenance_["weights"] for each in (self.lemma_ranker_, self.rest_ranker_)),
+        }  # fmt: skip
+        return self
+
+    def _count_more(self, more: Learning) -> None:
+        self.lemma_ranker_ = self.lemma_ranker_.updated(more.bank)
+        self.rest_ranker_ = self.rest_ranker_.updated(more.bank)
+
+    def rank(self, bank: Treebank) -> Ranking:
+        """All pairs of a lemma and a rest of every word, the likeliest first."""
+        for each in (self.lemma_ranker_, self.rest_ranker_):
+            each.workers, each.cluster = self.workers, self.cluster
+        lemmas, rests = self.lemma_ranker_.rank(bank), self.rest_ranker_.rank(bank)
+        n_lemmas, n_rests = np.diff(lemmas.starts), np.diff(rests.starts)
+        starts = starts_of(n_lemmas * n_rests)
+        item = np.repeat(np.arange(len(n_lemmas)), n_lemmas * n_rests)
+        inside = np.arange(starts[-1]) - starts[:-1][item]
+        one, other = lemmas.starts[item] + inside // n_rests[item], rests.starts[item] + inside % n_rests[item]
+        shares = lemmas.probabilities[one] * rests.probabilities[other]
+        keys = lemmas.labels[one].astype(np.int64) * len(rests.names) + rests.labels[other]
+        kinds, labels = np.unique(keys, return_inverse=True)
+        place, names = self.elements_.index("lemma"), []
+        for key in kinds.tolist():
+            values = rests.names[key % len(rests.names)].split("\t")
+            values.insert(place, lemmas.names[key // len(rests.names)])
+            names.append("\t".join(values))
+        order = np.lexsort((inside, -shares, item))
+        return Ranking(starts, labels.ravel()[order].astype(np.int32), shares[order], names)
+
+
+def _check_pairs(loaded: container.Container) -> None:
+    elements = check_labels(loaded)
+    PairRanker.restored(loaded.described)
+    parts = [loaded.component(name).extra["elements"] for name in ("lemma_ranker", "rest_ranker")]
+    if parts != [["lemma"], [name for name in elements if name != "lemma"]] or len(elements) < 2:
+        raise ValueError("its parts do not fit its elements")

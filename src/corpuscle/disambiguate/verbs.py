@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 def _known(help: str) -> Any:
-    return read_by("corpuscle.disambiguate.reading:read_familiar", help, metavar="WORDS", option=True)
+    return read_by("corpuscle.disambiguate.base:read_familiar", help, metavar="WORDS", option=True)
 
 
 def _has_its_table(values: Mapping[str, Any]) -> None:
@@ -105,8 +105,8 @@ def vocabulary(
     """What there is to learn in a text: a table of lemmas that a reader does not know, with a vowelled form, gloss and
     how often it is there, the most frequent first (for flash cards); the difficulty of the text is the share of its
     lemmas that are among them."""
-    from corpuscle.disambiguate.reading import Card
-    from corpuscle.disambiguate.reading import vocabulary as vocabulary_of
+    from corpuscle.disambiguate.base import Card
+    from corpuscle.disambiguate.base import vocabulary as vocabulary_of
 
     found = vocabulary_of(model.readings(input, 1), known or ())
     if output is not None:
@@ -166,7 +166,7 @@ def evaluate(
 def _by_element(model: Disambiguator, bank: Treebank, ranking: Ranking) -> Sequence[dict[str, Any]]:
     import numpy as np
 
-    from corpuscle.disambiguate.labels import label_hashes
+    from corpuscle.disambiguate.analyses import label_hashes
     from corpuscle.measure import analyses_by_element
 
     names, ids = model.labels_of(bank)
@@ -201,7 +201,7 @@ def vocabulary_typed(
 ) -> dict[str, Any]:
     """What there is to learn in a text: lemmas that its reader does not know, the most frequent first, with vowelled
     form and gloss, and how hard the text is for that: the share of its lemmas and of its words that they make."""
-    from corpuscle.disambiguate.reading import vocabulary as vocabulary_of
+    from corpuscle.disambiguate.base import vocabulary as vocabulary_of
 
     found = vocabulary_of(model.readings(text, 1), frozenset(familiar.split()))
     return {**found._asdict(), "cards": [card._asdict() for card in found.cards]}
@@ -210,7 +210,7 @@ def vocabulary_typed(
 @view("disambiguate", text="a b c")
 def doubts(model: Disambiguator, text: Treebank = treebank(raw=True), *, n: int = ITEMS) -> dict[str, Any]:
     """Sentences whose analyses are least sure, with the likeliest analyses of each word."""
-    from corpuscle.disambiguate.labels import columns_of
+    from corpuscle.disambiguate.analyses import columns_of
     from corpuscle.measure import least_sure, unsure_words
     from corpuscle.text.conllu import rows_by_sentence
 

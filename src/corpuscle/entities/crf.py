@@ -23,15 +23,12 @@ import numpy as np
 from corpuscle import model as container
 from corpuscle.entities.base import EntityTagger, Guess, Tagged
 from corpuscle.entities.dictionary import DICTIONARY, Dictionary
-from corpuscle.entities.discontinuous import FEWEST, PIECES, ChainOutput, Part, Pieces, with_pieces
+from corpuscle.entities.discontinuous import FEWEST, PAIRING, PIECES, ChainOutput, Pairing, Part, Pieces, with_pieces
 from corpuscle.entities.documents import Documents
-from corpuscle.entities.features import Sheet
+from corpuscle.entities.features import NC_ARRAYS, NcValues, Sheet, cross_fitted, document_features, parts_of
 from corpuscle.entities.inspection import Feature, heaviest_features
 from corpuscle.entities.kernels.fields import Field, k_best_tags, likely_tags, tag_tokens
 from corpuscle.entities.learning import field_of, learn_field, steps_of
-from corpuscle.entities.ncvalue import NC_ARRAYS, NcValues, cross_fitted
-from corpuscle.entities.pairing import PAIRING, Pairing
-from corpuscle.entities.second_pass import document_features, parts_of
 from corpuscle.entities.settings import CrfSettings
 from corpuscle.errors import warn
 from corpuscle.hashing import hashes_of
@@ -51,14 +48,10 @@ from corpuscle.text.overlap import item_hashes
 from corpuscle.text.vocab import FIRST, Vocab
 from corpuscle.words import SOURCES, WordFeatures
 
-_CHUNK = 20_000
-"""A worker tags about so many tokens at a time."""
+_CHUNK = 20_000  # a worker tags about this number of tokens at a time
 _FEWEST_TYPE = 5
-_FEWEST_DOCUMENTS = 5
-"""Sections that fewer documents have are all "other"."""
-_FEWEST_AMBIGUOUS = 20
-"""A classifier of pairs is tried where at least so many sentences have several pieces."""
-
+_FEWEST_DOCUMENTS = 5  # sections that fewer documents have are all "other"
+_FEWEST_AMBIGUOUS = 20  # a classifier of pairs is tried where at least this number of sentences have several pieces
 FIELD = {
     "field/keys": Array("uint64", ("features",)),
     "field/starts": Array("int64", ("features+1",), offsets_into="weights"),
@@ -118,11 +111,7 @@ class CrfTagger(CrfSettings, EntityTagger):
     _weights: dict[str, np.ndarray] = learned()
 
     def fit(
-        self,
-        documents: Documents,
-        *,
-        sources: WordFeatures | None = None,
-        dictionary: Dictionary | None = None,
+        self, documents: Documents, *, sources: WordFeatures | None = None, dictionary: Dictionary | None = None
     ) -> CrfTagger:
         """Learn from documents with mentions; ``sources``: classes or clusters of words, ``dictionary``: entries."""
         if not any(documents.mentions):
@@ -437,7 +426,6 @@ def _tag_chunk(chunk: tuple[Any, int, int, bool], tagger: CrfTagger) -> tuple[np
 
 
 def _check(loaded: container.Container) -> None:
-    """What the declarations of the arrays cannot say."""
     extra = loaded.extra
     if extra.get("policy") not in POLICIES:
         raise ValueError("it does not say how pieces are joined")

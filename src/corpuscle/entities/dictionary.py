@@ -16,8 +16,8 @@ from corpuscle import model as container
 from corpuscle.engine.hashtable import new_index
 from corpuscle.entities.base import EntityTagger, Tagged
 from corpuscle.entities.documents import UNTYPED, Documents
+from corpuscle.entities.kernels.features import entries_of, look_up
 from corpuscle.entities.kernels.fields import fill_index
-from corpuscle.entities.kernels.lookup import entries_of, look_up
 from corpuscle.entities.settings import DictionarySettings
 from corpuscle.errors import InputError
 from corpuscle.hashing import hashes_of
@@ -40,7 +40,7 @@ DICTIONARY = {
 
 @dataclass(frozen=True, eq=False)
 class Dictionary:
-    """Entries by the numbers of their beginnings (``kernels.lookup``).
+    """Entries by the numbers of their beginnings (``kernels.features``).
 
     - ``keys``: uint64 (n,), ascending; ``kinds``: int32 (n,), the type of a whole entry, -1 for a mere beginning;
     - ``types``: the names of the types; ``index``: a hash table over the keys.

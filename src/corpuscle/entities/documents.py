@@ -41,8 +41,7 @@ COLUMN_NAMES = {
     1: ("word",), 2: ("word", "label"), 3: ("word", "tag", "label"), 4: ("word", "tag", "chunk", "label"),
 }  # fmt: skip
 """What the columns of a file are, by their number, unless the user names them."""
-UNTYPED = "entity"
-"""The type of mentions whose file names none."""
+UNTYPED = "entity"  # the type of mentions whose file names none
 FORMATS = ("brat", "pubtator", "jsonl", "columns", "conllu", "text")
 _HEADER = re.compile(r"^([A-Z][A-Za-z /]{2,40}):", re.M)
 _CAPITALS = re.compile(r"^(?=[^\n]*[A-Z])[^\na-z]{3,80}$", re.M)
@@ -204,10 +203,7 @@ def _in_sentences(
 
 
 def from_standoff(
-    texts: Sequence[Standoff],
-    sources: Sequence[str] = (),
-    line_breaks: str = "sentence",
-    origin: Origin | None = None,
+    texts: Sequence[Standoff], sources: Sequence[str] = (), line_breaks: str = "sentence", origin: Origin | None = None
 ) -> Documents:
     """Documents of running text: split into sentences and tokens, all together, so that they share abbreviations."""
     gap = "\n\n"

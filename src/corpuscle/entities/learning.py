@@ -28,8 +28,7 @@ from corpuscle.errors import SettingError
 from corpuscle.progress import Bar, bar
 
 _CHUNK = 50_000
-_SMALL = 2000
-"""With fewer sentences, passes over all of them at once are quick, and do better."""
+_SMALL = 2000  # with fewer sentences, passes over all of them at once are quick, and do better
 
 
 class Steps(NamedTuple):
@@ -129,10 +128,7 @@ def _weights(path: str) -> tuple[dict[tuple[str, str], float], dict[tuple[str, s
 
 
 def _arrays(
-    keys: np.ndarray,
-    state: dict[tuple[str, str], float],
-    steps: dict[tuple[str, str], float],
-    labels: Sequence[str],
+    keys: np.ndarray, state: dict[tuple[str, str], float], steps: dict[tuple[str, str], float], labels: Sequence[str]
 ) -> dict[str, np.ndarray]:
     number = {label: k for k, label in enumerate(labels)}
     rows = np.array([int(name) for name, _ in state], np.int64)

@@ -12,15 +12,11 @@ from typing import TYPE_CHECKING
 from corpuscle.lazy import contents
 
 if TYPE_CHECKING:
-    from corpuscle.packs.chapter import Card, Chapter
-    from corpuscle.packs.findings import Findings
+    from corpuscle.packs.chapter import Card, Chapter, Findings
     from corpuscle.packs.intake import Intake, take_in
-    from corpuscle.packs.job import Job
-    from corpuscle.packs.kit import Kit, find_kit
-    from corpuscle.packs.layers import Layers
-    from corpuscle.packs.pack import LoadedPack
-    from corpuscle.packs.preparation import FileRow, Problem
+    from corpuscle.packs.kit import FileRow, Kit, Problem, find_kit
+    from corpuscle.packs.pack import Layers, LoadedPack
     from corpuscle.packs.run import STEPS, Outcome, learn
-    from corpuscle.packs.step import Step
+    from corpuscle.packs.step import Job, Step
 
 __all__, __getattr__, __dir__ = contents(__name__, __file__)

@@ -5,27 +5,41 @@ punctuation is attached to words. A file that is fine is read where it is. Anoth
 ``prepared`` of the pack: text in another encoding, running text (by ``text prepare``), word processors' files, texts
 with glosses, translations in one file, tables with commas. Lines that cannot be read are left out, counted and listed,
 as long as they are few; ``strict`` leaves them in, and the steps that read them fail.
+
+A function for each role says what a file is good for and writes what has to be written.
 """
 
 from __future__ import annotations
 
+import csv
 import shutil
-from collections.abc import Iterable
+import unicodedata
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import Path, PurePosixPath
 
-from corpuscle.errors import InputError
-from corpuscle.packs.kit import Kit, Recognised, kit_of, read_description, recognise
-from corpuscle.packs.preparation import TAKERS, FileRow, Preparation, Problem, as_it_is, take_pair
-from corpuscle.text.files import AnyPath
-from corpuscle.text.formats import checked_encoding, read_any
-from corpuscle.text.interlinear import gloss_table
-from corpuscle.text.scripts import language_name, script_of
-from corpuscle.text.tables import write_table
-from corpuscle.text.wording import percent
+import numpy as np
 
-PREPARED = "prepared"
-"""The folder of the pack for files that had to be prepared."""
+from corpuscle.errors import InputError
+from corpuscle.packs.kit import Described, FileRow, Kit, Problem, Recognised, kit_of, read_description, recognise
+from corpuscle.text.files import AnyPath, write_atomically
+from corpuscle.text.formats import Decoded, checked_encoding, format_of, read_any
+from corpuscle.text.interlinear import (
+    Interlinear,
+    Phrase,
+    gloss_table,
+    is_toolbox,
+    read_eaf,
+    read_flextext,
+    read_toolbox,
+)
+from corpuscle.text.running import prepare
+from corpuscle.text.scripts import LANGUAGES, language_name, script_of
+from corpuscle.text.wording import counted
+from corpuscle.text.xml import read_tmx
+
+PREPARED = "prepared"  # the folder of the pack for files that had to be prepared
 
 
 @dataclass(frozen=True)
@@ -69,9 +83,7 @@ def take_in(folder: AnyPath, pack: AnyPath, into: Path, *, encoding: str | None 
         try:
             made += TAKERS.get(file.role, as_it_is)(work, file, row)
         except InputError as error:
-            row.problems.append(
-                Problem(error.reason if error.line is None else f"line {error.line}: {error.reason}", used=False)
-            )
+            row.refuse(error.reason if error.line is None else f"line {error.line}: {error.reason}")
             made.append(file)
     for group in sides.values():
         made += _take_sides(work, group, rows)
@@ -87,14 +99,12 @@ def _take_sides(work: Preparation, group: list[Recognised], rows: dict[str, File
         try:
             return take_pair(work, group, [rows[file.name] for file in group])
         except InputError as error:
-            named = next(
-                (row for row in rows.values() if error.path and error.path.endswith(row.name)), rows[group[0].name]
-            )
-            named.problems.append(Problem(error.reason, used=False))
+            named = (row for row in rows.values() if error.path and error.path.endswith(row.name))
+            next(named, rows[group[0].name]).refuse(error.reason)
             return group
     for file in group:
         what = "the other language is missing" if len(by_language) == 1 else "there are two of this language"
-        rows[file.name].problems.append(Problem(what, f"{file.stem}.LANGUAGE beside it", used=False))
+        rows[file.name].refuse(what, f"{file.stem}.LANGUAGE beside it")
     return group
 
 
@@ -134,50 +144,357 @@ def _glosses(kit: Kit, work: Preparation) -> list[tuple[str, str]]:
     return list(table.items())
 
 
-def write_glosses(intake: Intake, pack: Path) -> None:
-    """``glosses.tsv`` of the pack: a word and its gloss on each line."""
-    path = pack / "glosses.tsv"
-    if intake.glosses:
-        write_table(path, (), intake.glosses)
+ATTACHED = 0.5  # text with at least this share of its punctuation attached to words is running text
+SAMPLE = 100_000  # characters of a file that tell its script and its punctuation
+_FEWEST_MARKS, _FEWEST_SPACES = 10, 0.02
+_WITHIN = "-‐‑'’ʼ·._@/:&"
+
+MOST_BAD = 0.1  # a file with more lines that cannot be read than this share is not used at all
+_FEW = 5
+_HEADINGS = {
+    "name", "names", "source", "target", "src", "tgt", "word", "words", "translation", "transliteration", "gloss",
+    "form", "meaning", "latin", "script", "original", *LANGUAGES, *(name.lower() for name in LANGUAGES.values()),
+}  # fmt: skip
+_MARKUP = ("<s>", "</s>")
+
+
+def _is_mark(c: str) -> bool:
+    return unicodedata.category(c)[0] == "P" and c not in _WITHIN
+
+
+def attached_punctuation(text: str) -> tuple[float, int]:
+    """Which share of the punctuation that could stand alone is attached to a word, and how many such marks there
+    are."""
+    attached = alone = 0
+    for token in text.split():
+        if all(map(_is_mark, token)):
+            alone += 1
+        elif _is_mark(token[-1]) or (token[-1] == "." and len(token) > 2) or _is_mark(token[0]):
+            attached += 1
+        elif token == ".":
+            alone += 1
+    return attached / max(1, attached + alone), attached + alone
+
+
+def look(row: FileRow, text: str) -> None:
+    """Script, lines and punctuation of a text."""
+    lines = [line for line in text.split("\n") if line.strip()]
+    row.lines, row.words = len(lines), len(text.split()) / max(1, len(lines))
+    row.script, (row.attached, _) = script_of(text[:SAMPLE]), attached_punctuation(text[:SAMPLE])
+
+
+def is_unspaced(text: str) -> bool:
+    some = text[:SAMPLE]
+    return sum(map(some.count, " \t\u3000")) < _FEWEST_SPACES * max(1, len(some))
+
+
+def is_running(text: str) -> bool:
+    share, marks = attached_punctuation(text[:SAMPLE])
+    return marks >= _FEWEST_MARKS and share >= ATTACHED and not is_unspaced(text)
+
+
+def _ends_sentence(line: str) -> bool:
+    last = line.rstrip().rstrip("\"'”’»)]】」』")[-1:]
+    return bool(last) and unicodedata.category(last) == "Po" and last not in ",;:،、"
+
+
+def line_breaks_of(text: str) -> str:
+    """What a line end is in running text: ``sentence`` where lines end as sentences do or are of very different
+    lengths, ``space`` where sentences go on in the next line."""
+    lines = [line for line in text[:SAMPLE].split("\n") if line.strip()]
+    if not lines or sum(map(_ends_sentence, lines)) >= 0.5 * len(lines):
+        return "sentence"
+    lengths = np.array([len(line) for line in lines])
+    wrapped = len(lines) > 3 and np.percentile(lengths, 75) > 40 and lengths.max() < 1.6 * np.percentile(lengths, 75)
+    return "space" if wrapped else "sentence"
+
+
+def several_sentences(text: str) -> bool:
+    """Whether lines of text without spaces hold more than one sentence."""
+    lines = [line.strip() for line in text[:SAMPLE].split("\n") if line.strip()]
+    inner = sum(sum(c in "。！？．" for c in line[:-1]) for line in lines)
+    return inner > 0.5 * len(lines)
+
+
+class Preparation:
+    """Where prepared files go, and how text is prepared."""
+
+    def __init__(self, folder: Path, target: Path, described: Described, encoding: str | None, strict: bool):
+        self.folder, self.target, self.described, self.strict = folder, target, described, strict
+        self.encoding = encoding or described.encoding
+        self.places: dict[str, Path] = {}
+        self.phrases: list[Phrase] = []
+        self.sides: set[tuple[str, str]] = set()
+
+    def decode(self, row: FileRow, name: str) -> Decoded | None:
+        """The text of a file; None, with a problem, where too much of it cannot be read."""
+        found = read_any(self.folder / name, self.encoding)
+        row.encoding = found.encoding
+        if found.marked and found.encoding != "utf-8":
+            row.done.append(f"{found.encoding}, by its byte-order mark")
+        elif found.encoding != "utf-8":
+            row.done.append(f"read as {found.encoding}, as you said")
+        n_lines = found.text.count("\n") + 1
+        if found.bad:
+            row.bad += [(line, "not UTF-8, or with a NUL") for line in found.bad]
+            shell = f"--encoding {found.guess}" if found.guess else "save it as UTF-8"
+            may = f" (perhaps {found.guess})" if found.guess else ""
+            few = len(found.bad) <= max(_FEW, MOST_BAD * n_lines)
+            used = not self.strict and few and len(found.bad) < n_lines - found.text.count("\n\n")
+            what = f"{counted(len(found.bad), 'line is', 'lines are')} not UTF-8{may}"
+            row.problems.append(Problem(what + ("; left out" if used else ""), shell, used))
+            if not used:
+                return None
+        return found
+
+    def write(self, name: str, lines: Iterable[str]) -> None:
+        """A prepared file under the name of the kit's file that it stands for."""
+        path = self.target / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with write_atomically(path, "w") as file:
+            file.writelines(line + "\n" for line in lines)
+        self.places[name] = path
+
+    def sentences(self, row: FileRow, text: str, breaks: str | None = None) -> list[str]:
+        """Running text in sentences of tokens, a line each; text without spaces in sentences only."""
+        how = breaks or (self.described.prepare if self.described.prepare != "auto" else line_breaks_of(text))
+        prepared = prepare(text, line_breaks=how)
+        starts, documents = prepared.sentence_starts.tolist(), set(prepared.document_starts.tolist()[1:-1])
+        whole, edges, lines = is_unspaced(text), prepared.offsets, []
+        for number, (a, b) in enumerate(pairwise(starts)):
+            if number in documents:
+                lines.append("")
+            if whole:
+                lines.append("".join(text[edges[a, 0] : edges[b - 1, 1]].split()))
+            else:
+                lines.append(" ".join(text[x:y] for x, y in edges[a:b].tolist()))
+        ends = "line ends are spaces" if how == "space" else "line ends end sentences"
+        row.done.append(f"running text, prepared into {counted(len(lines) - len(documents), 'sentence')} ({ends})")
+        return lines
+
+
+def tokenised_lines(lines: Sequence[str]) -> list[str]:
+    """Lines with their punctuation split off, a line for each line."""
+    text = "\n".join(line.replace("\n", " ") for line in lines)
+    offsets = prepare(text, line_breaks="sentence").offsets
+    begins = np.cumsum([0, *(len(line) + 1 for line in lines)])
+    bounds = np.searchsorted(offsets[:, 0], begins) if len(offsets) else np.zeros(len(begins), int)
+    edges = offsets.tolist()
+    return [" ".join(text[x:y] for x, y in edges[a:b]) for a, b in pairwise(bounds.tolist())]
+
+
+def _text(work: Preparation, file: Recognised, row: FileRow) -> list[Recognised]:
+    """Running text: as it is, or prepared."""
+    if (form := format_of(file.name)) is not None:
+        paragraphs = form.lines(work.folder / file.name)
+        text = "\n".join(paragraphs)
+        look(row, text)
+        row.encoding = "utf-8"
+        row.done.append(f"text of a {PurePosixPath(file.name).suffix} file")
+        running = is_running(text) or is_unspaced(text)
+        work.write(file.name, work.sentences(row, text, "sentence") if running else paragraphs)
+        return [file]
+    found = work.decode(row, file.name)
+    if found is None:
+        return [file]
+    if is_toolbox(found.text[:1000]):
+        row.role, row.form = "interlinear", "toolbox"
+        return _interlinear(work, file._replace(role="interlinear", form="toolbox"), row)
+    look(row, found.text)
+    kept = [line for _, line in found.lines()]
+    marked = [n for n, line in found.lines() if any(mark in line.split() for mark in _MARKUP)]
+    if marked and not work.strict and len(marked) <= max(_FEW, MOST_BAD * len(kept)):
+        row.bad += [(n, "a literal <s> or </s>, which stands for the edge of a sentence") for n in marked]
+        row.problems.append(Problem(f"{counted(len(marked), 'line')} with a literal <s> or </s>; left out"))
+        bad = set(marked)
+        kept = [line for n, line in found.lines() if n not in bad]
+    text = "\n".join(kept)
+    if work.described.prepare in ("space", "sentence") or (work.described.prepare == "auto" and is_running(text)):
+        work.write(file.name, work.sentences(row, text))
+    elif is_unspaced(text) and several_sentences(text):
+        work.write(file.name, work.sentences(row, text, "sentence"))
+    elif row.bad or found.encoding != "utf-8":
+        work.write(file.name, kept)
+    return [file]
+
+
+def read_interlinear(path: AnyPath, form: str, tiers: dict[str, str], encoding: str | None = None) -> Interlinear:
+    """A text with glosses, by its form: ``eaf``, ``flextext``, else Toolbox."""
+    if form in ("eaf", "flextext"):
+        return (read_eaf if form == "eaf" else read_flextext)(path, tiers)
+    return read_toolbox(path, tiers, encoding)
+
+
+def _interlinear(work: Preparation, file: Recognised, row: FileRow) -> list[Recognised]:
+    """A text with glosses: its transcription is text, its translation pairs, and its glosses a table."""
+    text = read_interlinear(work.folder / file.name, file.form, dict(work.described.tiers), work.encoding)
+    row.tiers, row.encoding = text.tiers, "utf-8"
+    lines = [" ".join(word.form for word in phrase.words) or phrase.text for phrase in text.phrases]
+    look(row, "\n".join(lines))
+    if not lines:
+        known = ", ".join(tier.name for tier in text.tiers) or "none"
+        fix = 'name it in kit.toml: [tiers] transcription = "..."'
+        row.refuse(f"no transcription among its tiers ({known})", fix)
+        row.role, row.reason = None, "no tier with a transcription"
+        return []
+    work.phrases += text.phrases
+    plain = tokenised_lines(lines)
+    own = PurePosixPath(file.name).with_suffix("").as_posix().replace("/", "-")
+    work.write(f"text/{own}.txt", plain)
+    made = [file, Recognised(f"text/{own}.txt", "text")]
+    pairs = [(line, p.translation) for line, p in zip(plain, text.phrases, strict=True) if p.translation]
+    if pairs:
+        source, target = f"parallel/{own}.src", f"parallel/{own}.tgt"
+        work.write(source, [line for line, _ in pairs])
+        work.write(target, tokenised_lines([free for _, free in pairs]))
+        made += [Recognised(name, "parallel", stem=f"parallel/{own}") for name in (source, target)]
+        work.sides.add((text.languages.get("text", ""), text.languages.get("translation", "")))
+    glossed = sum(bool(word.glossed) for phrase in text.phrases for word in phrase.words)
+    row.done.append(
+        f"{counted(len(lines), 'phrase')}, {len(pairs):,} with a translation, {counted(glossed, 'word')} with a gloss"
+    )
+    return made
+
+
+def _write_pair(work: Preparation, stem: str, rows: Sequence[FileRow], sides: Sequence[list[str]]) -> list[Recognised]:
+    """Both sides of translations as ``parallel/STEM.src`` and ``.tgt``, punctuation split off where it is attached."""
+    names = [f"parallel/{stem}.{suffix}" for suffix in ("src", "tgt")]
+    for side, row, name in zip(sides, rows, names, strict=True):
+        running = work.described.prepare != "no" and is_running("\n".join(side))
+        if running:
+            row.done.append("punctuation split off the words, line by line")
+        work.write(name, tokenised_lines(side) if running else side)
+    return [Recognised(name, "parallel", stem=stem) for name in names]
+
+
+def _flat(stem: str) -> str:
+    return stem.removeprefix("parallel/").replace("/", "-")
+
+
+def take_pair(work: Preparation, files: Sequence[Recognised], rows: Sequence[FileRow]) -> list[Recognised]:
+    """Two files that translate each other, line by line: as they are, or prepared."""
+    described = work.described
+    order = sorted(zip(files, rows, strict=True), key=lambda each: _order(each[0].language, described))
+    files, rows = [file for file, _ in order], [row for _, row in order]
+    canonical = [file.language for file in files] == ["src", "tgt"] and files[0].name.count("/") == 1
+    if not canonical:
+        work.sides.add((files[0].language, files[1].language))
+    decoded = [work.decode(row, file.name) for file, row in order]
+    found = [each for each in decoded if each is not None]
+    if len(found) < 2:
+        return list(files) if canonical else []
+    counts = []
+    for each, row in zip(found, rows, strict=True):
+        look(row, each.text)
+        counts.append(each.text.count("\n") + (not each.text.endswith("\n") and bool(each.text)))
+    if counts[0] != counts[1]:
+        what = f"{counts[0]:,} lines, but {files[1].name} has {counts[1]:,}"
+        rows[0].refuse(what, "translations are line by line: look where they part")
+        return list(files) if canonical else []
+    dirty = any(row.bad or each.encoding != "utf-8" for each, row in zip(found, rows, strict=True))
+    running = described.prepare != "no" and any(is_running(each.text) for each in found)
+    if canonical and not dirty and not running:
+        return list(files)
+    bad = {line for row in rows for line, _ in row.bad}
+    sides = [[line for n, line in each.lines() if n not in bad] for each in found]
+    return _write_pair(work, _flat(files[0].stem), rows, sides)
+
+
+def _order(language: str, described: Described) -> tuple[int, str]:
+    """Source before target: as the suffixes, or kit.toml, say; else by name."""
+    first = language in ("src", "source", described.source.lower())
+    last = language in ("tgt", "target", "trg", described.target.lower())
+    return (0 if first else 2 if last else 1), language
+
+
+def _one_file_pairs(work: Preparation, file: Recognised, row: FileRow) -> list[Recognised]:
+    """Translations in one file."""
+    stem = _flat(PurePosixPath(file.name).with_suffix("").as_posix().lower())
+    if file.form == "tmx":
+        named = (work.described.source, work.described.target)
+        codes = named if all(named) and all(name.lower() in LANGUAGES for name in named) else (None, None)
+        left, right = read_tmx(work.folder / file.name, *codes)
+        row.encoding = "utf-8"
+        look(row, "\n".join(left))
+        return _write_pair(work, stem, (row, row), (left, right))
+    found = work.decode(row, file.name)
+    if found is None:
+        return []
+    fields = [(n, line.split("\t")) for n, line in found.lines() if line.strip()]
+    fields = _without_heading(row, fields)
+    bad = [(n, f"{len(parts) - 1} tabs, where one is expected") for n, parts in fields if len(parts) != 2]
+    _leave_out(work, row, bad, len(fields))
+    if any(not problem.used for problem in row.problems):
+        return []
+    left, right = ([parts[side] for _, parts in fields if len(parts) == 2] for side in (0, 1))
+    look(row, "\n".join(left))
+    return _write_pair(work, stem, (row, row), (left, right))
+
+
+def _without_heading(row: FileRow, fields: list[tuple[int, list[str]]]) -> list[tuple[int, list[str]]]:
+    """Rows of a table without a first one that names its columns."""
+    if fields and len(fields[0][1]) > 1 and all(field.strip().lower() in _HEADINGS for field in fields[0][1]):
+        row.done.append("the first line names the columns")
+        return fields[1:]
+    return fields
+
+
+def _leave_out(work: Preparation, row: FileRow, bad: list[tuple[int, str]], lines: int) -> None:
+    """Note lines that cannot be used; many of them are too many."""
+    if not bad:
+        return
+    used = not work.strict and len(bad) <= max(_FEW, MOST_BAD * lines)
+    row.bad += bad
+    first = f"line {bad[0][0]}: {bad[0][1]}"
+    what = f"{counted(len(bad), 'bad line')} ({first})"
+    row.problems.append(Problem(f"{what}; left out" if used else what, used=used))
+
+
+def _table(work: Preparation, file: Recognised, row: FileRow) -> list[Recognised]:
+    """Names or glosses: a table with tabs, or with commas."""
+    found = work.decode(row, file.name)
+    if found is None:
+        return [file]
+    lines = list(found.lines())
+    fields: list[tuple[int, list[str]]]
+    if file.form == "csv":
+        mark = max(",;\t", key="\n".join(line for _, line in lines[:50]).count)
+        reader = csv.reader([line for _, line in lines], delimiter=mark)
+        fields = [(reader.line_num, [cell.strip() for cell in cells]) for cells in reader if any(cells)]
+        row.done.append(f"a table with {'tabs' if mark == chr(9) else repr(mark)} between its columns")
     else:
-        path.unlink(missing_ok=True)
+        fields = [(n, line.split("\t")) for n, line in lines]
+    fields = _without_heading(row, fields)
+    row.lines, row.script = len(fields), script_of("\n".join(parts[0] for _, parts in fields)[:SAMPLE])
+    other = script_of("\n".join(parts[1] for _, parts in fields if len(parts) > 1)[:SAMPLE])
+    if other and other != row.script and file.role == "names":
+        row.script += f" and {other}"
+    bad = [
+        (n, "a field is empty" if len(parts) > 1 else "no second column")
+        for n, parts in fields
+        if len(parts) < 2 or not all(part.strip() for part in parts)
+    ]
+    if file.form == "csv":
+        fields = [(n, [part for part in parts if part]) for n, parts in fields]
+        bad = [(n, "no second column") for n, parts in fields if len(parts) < 2]
+    _leave_out(work, row, bad, len(fields))
+    if any(not problem.used for problem in row.problems) or not (row.bad or row.done):
+        return [file]
+    wrong = {n for n, _ in bad}
+    work.write(file.name, ["\t".join(parts) for n, parts in fields if n not in wrong])
+    return [file]
 
 
-def show_rows(rows: Iterable[FileRow], many: int = 30) -> list[tuple[str, ...]]:
-    """The table of files for people; files of one folder that are alike in everything stand together if there are
-    many."""
-    rows = list(rows)
-    groups: dict[tuple[object, ...], list[FileRow]] = {}
-    for row in rows:
-        alike = (
-            str(PurePosixPath(row.name).parent),
-            PurePosixPath(row.name).suffix,
-            row.role,
-            row.encoding,
-            row.script,
-        )
-        own = (row.name,) if row.problems or row.tiers or len(rows) <= many else ()
-        groups.setdefault((*alike, row.reason, bool(row.done), *own), []).append(row)
-    shown: list[tuple[str, ...]] = []
-    for group in groups.values():
-        first = group[0]
-        one = len(group) == 1
-        folder, suffix = PurePosixPath(first.name).parent, PurePosixPath(first.name).suffix
-        name = first.name if one else f"{folder}/*{suffix} ({len(group)} files)".removeprefix("./")
-        lines = sum(row.lines for row in group)
-        words = sum(row.words * row.lines for row in group) / max(1, lines)
-        attached = sum(row.attached * row.lines for row in group) / max(1, lines)
-        said = [*map(str, first.problems), *first.done, *([f"not used: {first.reason}"] if first.role is None else [])]
-        if first.tiers:
-            said.append(
-                "tiers " + ", ".join(f"{t.name} = {t.role or 'not used'} ({t.annotations:,})" for t in first.tiers)
-            )
-        measured = first.role in ("text", "parallel", "interlinear")
-        shown.append(
-            (
-                name, first.role or "-", first.encoding, first.script, f"{lines:,}" if lines else "",
-                f"{words:.1f}" if measured else "", percent(attached, 0) if measured else "",
-                "; ".join(said) or ("as it is" if one else ""),
-            )
-        )  # fmt: skip
-    return shown
+def as_it_is(work: Preparation, file: Recognised, row: FileRow) -> list[Recognised]:
+    """A file whose format its step reads; only its encoding is seen to."""
+    found = work.decode(row, file.name)
+    if found is not None:
+        row.lines = found.text.count("\n")
+        if found.encoding != "utf-8":
+            work.write(file.name, [line for _, line in found.lines()])
+    return [file]
+
+
+TAKERS: dict[str, Callable[[Preparation, Recognised, FileRow], list[Recognised]]] = {
+    "text": _text, "interlinear": _interlinear, "parallel": _one_file_pairs, "names": _table, "glosses": _table,
+}  # fmt: skip

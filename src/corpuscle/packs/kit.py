@@ -38,8 +38,9 @@ from corpuscle.atomic import check_inside
 from corpuscle.errors import InputError
 from corpuscle.text.files import AnyPath, decode, open_bytes, reading
 from corpuscle.text.formats import format_of
-from corpuscle.text.interlinear import TIER_ROLES
+from corpuscle.text.interlinear import TIER_ROLES, TierFound
 from corpuscle.text.scripts import LANGUAGES
+from corpuscle.text.wording import percent
 
 ROLES = {
     "text": "running text",
@@ -74,19 +75,15 @@ _POINTERS = {
     ".pdf": "a PDF has no text to rely on: pdftotext {} KIT/text/{stem}.txt, then look at it",
     ".doc": "an old format of Word: save it as .docx or .odt",
     ".rtf": "save it as .docx or .odt",
-    ".xlsx": "save its sheets as names.csv, glosses.csv or parallel/{stem}.tsv",
-    ".xls": "save its sheets as names.csv, glosses.csv or parallel/{stem}.tsv",
-    ".ods": "save its sheets as names.csv, glosses.csv or parallel/{stem}.tsv",
-    ".html": "a web page: save it as text, KIT/text/{stem}.txt",
-    ".htm": "a web page: save it as text, KIT/text/{stem}.txt",
+    ".xlsx .xls .ods": "save its sheets as names.csv, glosses.csv or parallel/{stem}.tsv",
+    ".html .htm": "a web page: save it as text, KIT/text/{stem}.txt",
     ".epub": "convert it to text, KIT/text/{stem}.txt",
     ".zip": "an archive: unpack it",
-    ".wav": "a recording; its annotation (.eaf) is used",
-    ".mp3": "a recording; its annotation (.eaf) is used",
-    ".mp4": "a recording; its annotation (.eaf) is used",
+    ".wav .mp3 .mp4": "a recording; its annotation (.eaf) is used",
     ".pfsx": "what ELAN remembers of its windows",
     ".trees": "brackets are read from trees.mrg",
 }
+_POINTERS = {suffix: pointer for suffixes, pointer in _POINTERS.items() for suffix in suffixes.split()}
 
 
 class Recognised(NamedTuple):
@@ -199,29 +196,12 @@ def _strings(path: Path, table: Any, name: str, keys: Iterable[str]) -> dict[str
 # ---- what is what
 
 
-def _suffix(name: str) -> str:
-    return PurePosixPath(name).suffix
-
-
-def _plain_name(name: str) -> str:
-    """A path in lower case and without the suffix of a packer."""
-    name = name.lower()
-    return name[:-3] if name.endswith(_PACKED) else name
-
-
-def _side(name: str) -> tuple[str, str]:
-    """The text that a side of translations belongs to, and its language, by suffixes: ``a.hi``, ``a.hi.txt``."""
-    plain = _plain_name(name).removesuffix(".txt")
-    stem, _, language = plain.rpartition(".")
-    return stem, language
-
-
 def _recognise(name: str, has_text: bool) -> Recognised:
     """A file by its own path; what belongs together is looked at later."""
-    plain = _plain_name(name)
+    plain = name.lower()[: -3 if name.lower().endswith(_PACKED) else None]
     folder, _, base = plain.rpartition("/")
-    top, suffix = folder.partition("/")[0], _suffix(base)
-    stem, language = _side(name)
+    top, suffix = folder.partition("/")[0], PurePosixPath(base).suffix
+    stem, _, language = plain.removesuffix(".txt").rpartition(".")  # of a side of translations: a.hi, a.hi.txt
     if not folder and base in _BY_NAME:
         return Recognised(name, _BY_NAME[base], "csv" if suffix == ".csv" else "plain")
     if not folder and base == DESCRIPTION:
@@ -255,10 +235,8 @@ def _recognise(name: str, has_text: bool) -> Recognised:
 
 
 def _reason(name: str, suffix: str) -> str:
-    pointer = _POINTERS.get(suffix, "")
-    if pointer:
-        return pointer.replace("{stem}", PurePosixPath(name).stem).replace("{}", name)
-    return "nothing is learned from files of this name"
+    pointer = _POINTERS.get(suffix, "nothing is learned from files of this name")
+    return pointer.replace("{stem}", PurePosixPath(name).stem).replace("{}", name)
 
 
 def _paired(files: list[Recognised], described: Described) -> list[Recognised]:
@@ -274,17 +252,15 @@ def _paired(files: list[Recognised], described: Described) -> list[Recognised]:
         inside = group[0].name.lower().startswith("parallel/")
         chosen = wanted if len(languages) > 2 and wanted < languages and len(wanted) == 2 else languages
         for file in group:
+            reason = ""
             if file.language not in chosen:
-                result.append(file._replace(role=None, reason="not one of the two languages that kit.toml names"))
+                reason = "not one of the two languages that kit.toml names"
             elif len(chosen) > 2:
                 both = ", ".join(sorted(languages))
                 reason = f'more than two languages ({both}): name two in kit.toml, [languages] source = "..."'
-                result.append(file._replace(role=None, reason=reason))
             elif len(chosen) == 1 and not inside:
                 reason = f"no other language of {PurePosixPath(file.stem).name!r} beside it"
-                result.append(file._replace(role=None, reason=reason))
-            else:
-                result.append(file)
+            result.append(file._replace(role=None, reason=reason) if reason else file)
     return sorted(result, key=lambda file: file.name)
 
 
@@ -337,3 +313,81 @@ def find_kit(folder: AnyPath, pack: AnyPath) -> Kit:
     """Look at a folder and say what each of its files is; ``pack`` is where the results go, which is no part of a
     kit. Files are taken as they are; ``corpuscle.packs.intake`` also prepares them."""
     return kit_of(Path(folder), recognise(folder, pack))
+
+
+# ---- files as they were found
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What is wrong with a file, what to do about it (to be copied, where it is a command), and whether the file is
+    used in spite of it."""
+
+    what: str
+    fix: str = ""
+    used: bool = True
+
+    def __str__(self) -> str:
+        return self.what + (f"; {self.fix}" if self.fix else "")
+
+
+@dataclass
+class FileRow:
+    """A file of the kit as it was found: ``role`` (None: ``reason``), form, encoding, script, lines, words per line,
+    the share of punctuation that is attached to words, what was done to it, and what is wrong with it."""
+
+    name: str
+    role: str | None
+    form: str = "plain"
+    reason: str = ""
+    encoding: str = ""
+    script: str = ""
+    lines: int = 0
+    words: float = 0.0
+    attached: float = 0.0
+    done: list[str] = field(default_factory=list)
+    problems: list[Problem] = field(default_factory=list)
+    bad: list[tuple[int, str]] = field(default_factory=list)
+    tiers: tuple[TierFound, ...] = ()
+
+    def refuse(self, what: str, fix: str = "") -> None:
+        """Note what is wrong with a file that is not used."""
+        self.problems.append(Problem(what, fix, used=False))
+
+    def to_json(self) -> dict[str, object]:
+        return {
+            "name": self.name, "role": self.role, "form": self.form, "reason": self.reason, "encoding": self.encoding,
+            "script": self.script, "lines": self.lines, "words_a_line": round(self.words, 2),
+            "attached_punctuation": round(self.attached, 4), "done": self.done,
+            "problems": [{"what": p.what, "fix": p.fix, "used": p.used} for p in self.problems],
+            "bad_lines": [{"line": line, "why": why} for line, why in self.bad],
+            "tiers": [{"name": t.name, "role": t.role, "annotations": t.annotations} for t in self.tiers],
+        }  # fmt: skip
+
+
+def show_rows(rows: Iterable[FileRow], many: int = 30) -> list[tuple[str, ...]]:
+    """The table of files for people; files of one folder that are alike in everything stand together if there are
+    many."""
+    rows = list(rows)
+    groups: dict[tuple[object, ...], list[FileRow]] = {}
+    for row in rows:
+        path, own = PurePosixPath(row.name), (row.name,) if row.problems or row.tiers or len(rows) <= many else ()
+        alike = path.parent, path.suffix, row.role, row.encoding, row.script, row.reason, bool(row.done), *own
+        groups.setdefault(alike, []).append(row)
+    shown: list[tuple[str, ...]] = []
+    for group in groups.values():
+        first, one, path = group[0], len(group) == 1, PurePosixPath(group[0].name)
+        name = first.name if one else f"{path.parent}/*{path.suffix} ({len(group)} files)".removeprefix("./")
+        lines = sum(row.lines for row in group)
+        words = sum(row.words * row.lines for row in group) / max(1, lines)
+        attached = sum(row.attached * row.lines for row in group) / max(1, lines)
+        said = [*map(str, first.problems), *first.done, *([f"not used: {first.reason}"] if first.role is None else [])]
+        tiers = ", ".join(f"{t.name} = {t.role or 'not used'} ({t.annotations:,})" for t in first.tiers)
+        said += [f"tiers {tiers}"] * bool(tiers)
+        measured = first.role in ("text", "parallel", "interlinear")
+        shown.append((
+            name, first.role or "-", first.encoding, first.script, f"{lines:,}" if lines else "",
+            f"{words:.1f}" if measured else "", percent(attached, 0) if measured else "",
+            "; ".join(said) or ("as it is" if one else ""),
+        ))  # fmt: skip
+    return shown

@@ -12,10 +12,9 @@ from typing import Any, NamedTuple
 
 from corpuscle import __version__
 from corpuscle.packs import page
-from corpuscle.packs.chapter import Chapter
-from corpuscle.packs.findings import Findings
-from corpuscle.packs.intake import Intake, show_rows
-from corpuscle.packs.kit import ROLES, Kit
+from corpuscle.packs.chapter import Chapter, Findings
+from corpuscle.packs.intake import Intake
+from corpuscle.packs.kit import ROLES, Kit, show_rows
 from corpuscle.packs.pack import Pack
 from corpuscle.packs.step import Step
 from corpuscle.text.html import Html, code, div, element, h3, p, section, small, span
@@ -34,7 +33,6 @@ class Section(NamedTuple):
 
     @classmethod
     def of(cls, step: Step, record: Mapping[str, Any]) -> Section:
-        """A step with what is written down about it."""
         findings = step.findings.from_json(record["findings"])
         return cls(step, record, findings, findings.chapter(step))
 
@@ -45,7 +43,6 @@ class Section(NamedTuple):
 
     @property
     def notes(self) -> list[Html]:
-        """What was said while it was done."""
         return [page.note(f"Note: {text}") for text in self.record.get("notes", ())]
 
 
@@ -60,7 +57,7 @@ def render(
     """The whole page; ``unused`` are files and what they are, ``left_out`` steps and why, ``failed`` steps and their
     errors."""
     kit = intake.kit
-    is_sample = _is_sample(kit, pack)
+    is_sample = "sample" in pack.state and kit.folder == pack.folder / "kit"
     name = "the built-in sample" if is_sample else f"“{kit.folder.resolve().name or kit.folder}”"
     title = f"What was learned from {name}"
     ends = [("use", "How to use it"), ("made", "How it was made")]
@@ -73,7 +70,7 @@ def render(
         *([_section("missing", "What is missing", *_missing(pack, failed))] if failed else []),
         *(_section(each.step.name, each.step.title, *each.chapter.body, *each.notes) for each in sections),
         *([_section("use", "How to use it", *_use(pack, sections))] if sections else []),
-        _section("made", "How it was made", *_made(intake, pack, sections, unused, left_out)),
+        _section("made", "How it was made", *_made(intake, pack, sections, unused, left_out, is_sample)),
     )
 
 
@@ -81,26 +78,14 @@ def _section(name: str, title: str, *content: Html) -> Html:
     return section(element("h2", title), *content, id=name)
 
 
-def _typed(text: str) -> Html:
-    """What is to be typed, line for line."""
-    return element("pre", code(text))
-
-
-def _is_sample(kit: Kit, pack: Pack) -> bool:
-    return "sample" in pack.state and kit.folder == pack.folder / "kit"
-
-
 def _summary(sections: Sequence[Section], is_sample: bool) -> list[Html]:
     """What was learned, what the figures mean in one sentence each, and the figures."""
     cards = [card for each in sections for card in each.chapter.cards]
     learned = enumerated([each.step.learned or each.step.title.lower() for each in sections]) or "nothing"
-    sample = (
-        " The sample is a made-up language that Corpuscle generates to be tried on; give a folder of your own to learn "
-        "from your text."
-        if is_sample
-        else ""
-    )
-    lead = f"From these files Corpuscle has learned {learned}. Everything was computed on this computer.{sample}"
+    lead = f"From these files Corpuscle has learned {learned}. Everything was computed on this computer."
+    if is_sample:
+        lead += " The sample is a made-up language that Corpuscle generates to be tried on; "
+        lead += "give a folder of your own to learn from your text."
     boxes = [
         div(element("b", card.number), span(card.what), small(card.baseline) if card.baseline else "", class_="card")
         for card in cards
@@ -134,7 +119,10 @@ def _use(pack: Pack, sections: Sequence[Section]) -> list[Html]:
         p("In a terminal; words in capitals are files of yours with a sentence or a name on each line:"),
         element("dl", *rows, class_="commands"),
         p("In Python:"),
-        _typed(f"import corpuscle\npack = corpuscle.load({pack.shown!r})\npack('a text')  # what all its models say"),
+        element(
+            "pre",
+            code(f"import corpuscle\npack = corpuscle.load({pack.shown!r})\npack('a text')  # what all its models say"),
+        ),
     ]
 
 
@@ -144,15 +132,18 @@ def _made(
     sections: Sequence[Section],
     unused: Sequence[tuple[str, str]],
     left_out: Sequence[tuple[Step, str]],
+    is_sample: bool,
 ) -> list[Html]:
     kit = intake.kit
     used = {name: role for each in sections for role in each.used for name in kit.files.get(role, ())}
-    timing = [
-        (step.title, f"{record['seconds']:.1f} s", record["finished"], _settings(step))
-        for step, record, _, _ in sections
-    ]
+
+    def settings(step: Step) -> str:
+        plain = {n: " ".join(map(str, v)) if isinstance(v, list | tuple) else v for n, v in step.settings.items()}
+        return ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in plain.items())
+
+    timing = [(s.title, f"{made['seconds']:.1f} s", made["finished"], settings(s)) for s, made, _, _ in sections]
     models = [(name, _size(pack.folder / name)) for each in sections for name in each.step.writes]
-    source = "" if _is_sample(kit, pack) else shlex.quote(str(kit.folder)) + " "
+    source = "" if is_sample else shlex.quote(str(kit.folder)) + " "
     parts = [
         page.facts([
             ("Corpuscle", __version__),
@@ -164,8 +155,9 @@ def _made(
         page.table(("written", "size"), models, (1,)),
         h3("Learned from"),
         *_files(kit, [(name, ROLES[role]) for name, role in sorted(used.items())]),
+        h3("The files"),
+        *_intake(intake),
     ]
-    parts += [h3("The files"), *_intake(intake)]
     if left_out:
         reasons = [(step.title, reason) for step, reason in left_out]
         parts += [h3("Left out"), page.table(("step", "why"), reasons)]
@@ -174,7 +166,7 @@ def _made(
     return [
         *parts,
         p("The same files and the same seed give the same models:"),
-        _typed(f"corpuscle learn {source}-o {shlex.quote(pack.shown)} --seed {pack.state['seed']}"),
+        element("pre", code(f"corpuscle learn {source}-o {shlex.quote(pack.shown)} --seed {pack.state['seed']}")),
     ]
 
 
@@ -184,9 +176,8 @@ def _intake(intake: Intake) -> list[Html]:
     parts = [page.table(heading, show_rows(intake.rows), (4, 5, 6))]
     bad = [(row.name, line, why) for row in intake.rows for line, why in row.bad]
     if bad:
-        rows = [(name, line, why) for name, line, why in bad[:_MOST_BAD_LINES]]
         more = f" (the first {_MOST_BAD_LINES} of them)" if len(bad) > _MOST_BAD_LINES else ""
-        listed = page.table(("file", "line", "why"), rows, (1,))
+        listed = page.table(("file", "line", "why"), bad[:_MOST_BAD_LINES], (1,))
         said = f"{counted(len(bad), 'line')} that could not be read{more}"
         parts.append(element("details", element("summary", said), listed))
     return parts
@@ -207,14 +198,6 @@ def _files(kit: Kit, files: Sequence[tuple[str, str]]) -> list[Html]:
         listed = element("ul", *(element("li", code(clip(name, 120))) for name, _ in files))
         parts.append(element("details", element("summary", f"all {len(files)} names"), listed))
     return parts
-
-
-def _settings(step: Step) -> str:
-    return ", ".join(f"{name.replace('_', ' ')} {_plain(value)}" for name, value in step.settings.items())
-
-
-def _plain(value: Any) -> str:
-    return " ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
 
 
 def _size(*paths: Path) -> str:

@@ -3,6 +3,13 @@
 A step that was already done with the same input, settings and versions is not repeated. Since everything that matters
 is written when a step ends, a run can be stopped at any time, and the same command goes on from there. The files of all
 steps are checked before the first one begins; a step whose files are wrong, or which fails, is missing in the report.
+
+Compiling ahead: while the first steps of a run are at work, the kernels of later ones compile in another process.
+
+Kernels compile at their first use on a computer, which takes longer than learning from a small kit, and only one thread
+of a process can do it. The result goes to the cache on disk, where the step finds it. Whether a package has been
+compiled is written down beside the cache, by an empty file. A package whose defaults need only some of its kernels
+has a ``warm_defaults`` beside ``warm``.
 """
 
 from __future__ import annotations
@@ -11,8 +18,12 @@ import hashlib
 import json
 import os
 import shutil
+import subprocess
+import sys
+import threading
 import warnings
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -21,31 +32,26 @@ from typing import Any
 
 from corpuscle import __version__
 from corpuscle.catalogue import TASKS, find
+from corpuscle.compiled import cache_root, fingerprint, is_temporary
 from corpuscle.errors import CorpuscleError, CorpuscleWarning, InputError, Interrupted
 from corpuscle.model import source_date
 from corpuscle.packs.chapter import Chapter
-from corpuscle.packs.intake import PREPARED, Intake, take_in, write_glosses
-from corpuscle.packs.job import Job
+from corpuscle.packs.intake import PREPARED, Intake, take_in
 from corpuscle.packs.kit import ROLES
 from corpuscle.packs.pack import Pack, write_json
-from corpuscle.packs.precompile import Precompiler, is_cold, mark_warm
 from corpuscle.packs.report import Section, render
-from corpuscle.packs.step import LeftOut, Step
+from corpuscle.packs.step import Job, LeftOut, Step
 from corpuscle.progress import clock, complain, is_interrupt, say, working
 from corpuscle.scale import default_workers
 from corpuscle.text.files import AnyPath, write_atomically
+from corpuscle.text.tables import write_table
 
 STEPS: tuple[Step, ...] = tuple(find(place) for task in TASKS.values() for place in task.step.split())
 """All that can be learned, in the order of the catalogue, in which it is done."""
 
-_MOST_ERRORS = 20
-"""At most this number of errors of a step is shown one by one."""
-
-_MOST_SAID = 20
-"""At most this number of lines about files is said before learning begins."""
-
-_WORTH_COMPILING = 5000
-"""Bytes."""
+_MOST_ERRORS = 20  # at most this number of errors of a step is shown one by one
+_MOST_SAID = 20  # at most this number of lines about files is said before learning begins
+_WORTH_COMPILING = 5000  # bytes
 
 
 @dataclass(frozen=True)
@@ -64,21 +70,15 @@ class Outcome:
     seconds: float
 
     def to_json(self) -> dict[str, Any]:
-        """Plain data for ``--json``."""
         steps = {
             name: {"status": "kept" if name in self.kept else "done", **chapter.figures}
             for name, chapter in self.chapters.items()
         }
         return {
-            "pack": str(self.pack),
-            "report": str(self.report),
-            "steps": steps,
-            "left_out": dict(self.left_out),
-            "failed": dict(self.failed),
-            "refused": list(self.refused),
-            "seconds": round(self.seconds, 3),
+            "pack": str(self.pack), "report": str(self.report), "steps": steps, "left_out": dict(self.left_out),
+            "failed": dict(self.failed), "refused": list(self.refused), "seconds": round(self.seconds, 3),
             "version": __version__,
-        }
+        }  # fmt: skip
 
 
 def learn(
@@ -99,7 +99,7 @@ def learn(
     the report. It is an error if there is too little to learn anything, though nothing is wrong.
     """
     began = clock()
-    _today()  # a date that makes no sense is an error before all work
+    source_date()  # a date that makes no sense is an error before all work
     target = Pack(pack)
     folder = _sample(target, seed) if kit is None else kit
     with TemporaryDirectory() as temporary:
@@ -110,7 +110,10 @@ def learn(
         target.create()
         intake = intake.moved(Path(temporary) / PREPARED, target.folder / PREPARED)
     found = intake.kit
-    write_glosses(intake, target.folder)
+    glosses = target.folder / "glosses.tsv"
+    glosses.unlink(missing_ok=True)
+    if intake.glosses:
+        write_table(glosses, (), intake.glosses)
     refused = _say_what_was_found(intake)
     target.state |= {"kit": str(found.folder), "seed": seed}
     for name in [name for name in target.state["steps"] if name not in {step.name for step in possible}]:
@@ -207,7 +210,8 @@ def _cold(steps: Sequence[Step], job: Job, target: Pack) -> list[str]:
         step.kernels
         for step in steps
         if step.kernels
-        and is_cold(step.kernels)
+        and not is_temporary  # another process would not share it
+        and not _mark(step.kernels).exists()
         and not _is_done(step, job, target)
         and sum(os.path.getsize(path) for role in step.needs for path in job.kit.paths(role)) >= _WORTH_COMPILING
     ]
@@ -261,11 +265,9 @@ def _sample(target: Pack, seed: int) -> Path:
 
 
 def _nothing_usable(intake: Intake, steps: Sequence[Step]) -> str:
-    kit = intake.kit
     useful = sorted({ROLES[role] for step in steps for role in step.needs})
-    found = (
-        f"{sum(map(len, kit.files.values())) + len(kit.others)} other files" if kit.files or kit.others else "no files"
-    )
+    others = sum(map(len, intake.kit.files.values())) + len(intake.kit.others)
+    found = f"{others} other files" if others else "no files"
     wrong = next((f" ({row.name}: {problem})" for row in intake.rows for problem in row.problems), "")
     return f"nothing to learn from: there is no {' or '.join(useful)} (text/*.txt), and {found}{wrong}"
 
@@ -296,22 +298,19 @@ def _do(step: Step, job: Job, target: Pack) -> bool:
         found = step.learn(job, step.settings).to_json()
         findings = found | {"bytes": (job.pack / step.writes[0]).stat().st_size}
     seconds = clock() - began
+    today = (source_date() or datetime.now(UTC)).strftime("%Y-%m-%d")
     notes = list(dict.fromkeys(str(w.message) for w in caught if issubclass(w.category, CorpuscleWarning)))
     target.record(
         step.name, step.writes, fingerprint=_fingerprint(step, job, target), version=step.version,
-        settings=dict(step.settings), seconds=round(seconds, 3), finished=_today(), notes=notes, findings=findings,
+        settings=dict(step.settings), seconds=round(seconds, 3), finished=today, notes=notes, findings=findings,
     )  # fmt: skip
     if step.kernels:
-        mark_warm(step.kernels)
+        with suppress(OSError):
+            _mark(step.kernels).touch()
     for note in notes:
         say(f"note: {note}")
     say(f"{step.title.lower()}: done in {seconds:.1f} s")
     return False
-
-
-def _today() -> str:
-    """The date, or the one that SOURCE_DATE_EPOCH sets."""
-    return (source_date() or datetime.now(UTC)).strftime("%Y-%m-%d")
 
 
 def _write_report(
@@ -324,22 +323,78 @@ def _write_report(
     kit, used = intake.kit, {role for each in sections for role in each.used}
     unused = [(name, ROLES[role]) for role, names in kit.files.items() if role not in used for name in names]
     unused += list(kit.reasons.items())
-    write_json(
-        target.folder / "report.json",
-        {
-            "corpuscle": __version__,
-            "kit": str(kit.folder),
-            "seed": target.state["seed"],
-            "files": {role: list(names) for role, names in sorted(kit.files.items()) if role in used},
-            "not_used": sorted(name for name, _ in unused),
-            "intake": [row.to_json() for row in intake.rows],
-            "languages": dict(kit.languages),
-            "steps": {each.step.name: each.record for each in sections},
-            "left_out": {step.name: reason for step, reason in left_out},
-            "failed": {step.name: errors for step, errors in failed},
-        },
-    )
+    write_json(target.folder / "report.json", {
+        "corpuscle": __version__, "kit": str(kit.folder), "seed": target.state["seed"],
+        "files": {role: list(names) for role, names in sorted(kit.files.items()) if role in used},
+        "not_used": sorted(name for name, _ in unused), "intake": [row.to_json() for row in intake.rows],
+        "languages": dict(kit.languages), "steps": {each.step.name: each.record for each in sections},
+        "left_out": {step.name: reason for step, reason in left_out},
+        "failed": {step.name: errors for step, errors in failed},
+    })  # fmt: skip
     path = target.folder / "report.html"
     with write_atomically(path, "w") as file:
         file.write(render(intake, target, sections, sorted(unused), left_out, failed))
     return path
+
+
+_COMPILE = """
+import importlib, sys
+package = importlib.import_module(sys.argv[1])
+getattr(package, "warm_defaults", package.warm)()
+"""
+
+
+def _mark(package: str) -> Path:
+    """The file that says that the kernels of a package have been used with this cache."""
+    return cache_root / f"warm-{package}-{fingerprint(package)}"
+
+
+class Precompiler:
+    """Compiles packages, one after the other, until it is closed; ``turn(package)`` says that a step needs one now."""
+
+    def __init__(self, packages: Sequence[str]):
+        self._packages = list(packages)
+        self._lock = threading.Lock()
+        self._process: subprocess.Popen[bytes] | None = None
+        self._current: str | None = None
+        self._free = threading.Event()
+        self._thread = threading.Thread(target=self._compile, daemon=True)
+        if self._packages:
+            self._thread.start()
+
+    def _compile(self) -> None:
+        while True:
+            with self._lock:
+                if not self._packages:
+                    return
+                self._current = self._packages.pop(0)
+                self._free.clear()
+                program = [sys.executable, "-P", "-c", _COMPILE, self._current]
+                environment, null = os.environ | {"CORPUSCLE_CACHE": str(cache_root)}, subprocess.DEVNULL
+                # In a session of its own: Ctrl-C is for the parent, which then closes this.
+                self._process = subprocess.Popen(
+                    program, stdin=null, stdout=null, stderr=null, env=environment, start_new_session=True
+                )
+            self._process.wait()  # a failure will be seen, and said, by the step itself
+            with self._lock:
+                self._current = None
+                self._free.set()
+
+    def turn(self, package: str) -> None:
+        """Wait for a package that is being compiled; one whose turn has not come yet is left to the caller."""
+        with self._lock:
+            if package in self._packages:
+                self._packages.remove(package)
+            busy = self._current == package
+        while busy and not self._free.wait(0.2):  # so that Ctrl-C is heard
+            pass
+
+    def close(self) -> None:
+        """Stop at once."""
+        with self._lock:
+            self._packages.clear()
+            process = self._process
+        if process is not None:
+            with suppress(OSError):
+                process.kill()
+            self._thread.join()

@@ -20,9 +20,9 @@ from typing import Any, NamedTuple
 from corpuscle.errors import CorpuscleError, InputError
 from corpuscle.model import read_header, source_date
 from corpuscle.packs import page
-from corpuscle.packs.job import Job
-from corpuscle.packs.kit import Kit, find_kit
+from corpuscle.packs.kit import find_kit
 from corpuscle.packs.pack import Pack, record_digest
+from corpuscle.packs.step import Job
 from corpuscle.text import read_text
 from corpuscle.text.files import AnyPath, reading, write_atomically
 from corpuscle.text.html import Html, element, p
@@ -32,16 +32,13 @@ from corpuscle.text.wording import counted
 SUMS = "SHA256SUMS"
 _REPORTS = ("report.html", "report.json")
 _FIRST_DATE = (1980, 1, 1, 0, 0, 0)
-_PIECE = 1 << 20
 MOST_MEMBERS = 10_000
 _LONGEST_SUMS = 4 << 20
 _SMALL, _RATIO = 1 << 30, 50
 """An archive may unpack to a gigabyte, or to fifty times its own size if that is more."""
 SCRIPT = Path(__file__).with_name("concordance.js")
-_LONGEST = 2000
-"""Characters of a sentence; what is longer is no sentence."""
-Line = tuple[str, str, str]
-"""A sentence, its translation if there is one, and the way its letters run."""
+_LONGEST = 2000  # characters of a sentence; what is longer is no sentence
+Line = tuple[str, str, str]  # a sentence, its translation if there is one, and the way its letters run
 
 
 def open_pack(folder: AnyPath) -> Pack:
@@ -129,14 +126,11 @@ def _problems_of_archive(path: AnyPath) -> Iterator[str]:
 
 
 def _sum(archive: zipfile.ZipFile, name: str) -> str | None:
-    digest = hashlib.sha256()
     try:
         with archive.open(name) as file:
-            while piece := file.read(_PIECE):
-                digest.update(piece)
+            return hashlib.file_digest(file, "sha256").hexdigest()  # type: ignore[arg-type]
     except (zipfile.BadZipFile, EOFError, OSError):
         return None
-    return digest.hexdigest()
 
 
 # ---- export
@@ -152,21 +146,18 @@ def export(folder: AnyPath, output: AnyPath) -> dict[str, int]:
     if wrong := problems(folder):
         raise InputError(folder, None, f"not exported: {wrong[0]}; corpuscle pack verify lists all")
     sums, total, date = {}, 0, source_date()
+    kit = {"kit": Path(pack.state["kit"]).name} if "kit" in pack.state else {}
+    state = (json.dumps(pack.state | kit, ensure_ascii=False, indent=1) + "\n").encode("utf-8", "backslashreplace")
     stamp = _FIRST_DATE if date is None else max(_FIRST_DATE, date.timetuple()[:6])
     with write_atomically(output) as file, zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=6) as archive:
         for name in shipped(pack):
-            content = _state(pack) if name == "state.json" else (pack.folder / name).read_bytes()
+            content = state if name == "state.json" else (pack.folder / name).read_bytes()
             sums[name] = hashlib.sha256(content).hexdigest()
             total += len(content)
             archive.writestr(_entry(name, stamp), content)
         listed = "".join(f"{digest}  {name}\n" for name, digest in sorted(sums.items()))
         archive.writestr(_entry(SUMS, stamp), listed.encode())
     return {"files": len(sums), "bytes": total}
-
-
-def _state(pack: Pack) -> bytes:
-    kit = {"kit": Path(pack.state["kit"]).name} if "kit" in pack.state else {}
-    return (json.dumps(pack.state | kit, ensure_ascii=False, indent=1) + "\n").encode("utf-8", "backslashreplace")
 
 
 def _entry(name: str, stamp: tuple[Any, ...]) -> zipfile.ZipInfo:
@@ -191,9 +182,8 @@ def differences(first: AnyPath, second: AnyPath) -> list[Difference]:
     """What changed from one pack to another: steps, their settings and versions, figures of the report, files."""
     packs = open_pack(first), open_pack(second)
     steps = [pack.state["steps"] for pack in packs]
-    found = [
-        Difference("seed", "", *seeds) for seeds in [[pack.state.get("seed") for pack in packs]] if seeds[0] != seeds[1]
-    ]
+    seeds = [pack.state.get("seed") for pack in packs]
+    found = [Difference("seed", "", *seeds)] if seeds[0] != seeds[1] else []
     for name in sorted({*steps[0], *steps[1]}):
         records = [each.get(name) for each in steps]
         if records[0] is None or records[1] is None:
@@ -202,11 +192,8 @@ def differences(first: AnyPath, second: AnyPath) -> list[Difference]:
         for part, what in (("settings", "setting"), ("findings", "figure"), ("files", "file")):
             sides = [dict(_flat(record.get(part) or {}, name if part != "files" else "")) for record in records]
             keys = sorted({*sides[0], *sides[1]})
-            found += [
-                Difference(what, key, *(side.get(key) for side in sides))
-                for key in keys
-                if sides[0].get(key) != sides[1].get(key)
-            ]
+            pairs = ((key, [side.get(key) for side in sides]) for key in keys)
+            found += [Difference(what, key, *values) for key, values in pairs if values[0] != values[1]]
     return found
 
 
@@ -239,19 +226,17 @@ def write_site(folder: AnyPath, output: AnyPath, sentences: int = 5000) -> dict[
     for name, _ in pages:
         shutil.copyfile(pack.folder / name, target / name)
     try:
-        lines = list(islice(_lines(pack), sentences))
-        _write(target / "concordance.html", _concordance(lines))
+        written = {"concordance.html": _concordance(list(islice(_lines(pack), sentences)))}
         pages.append(("concordance.html", "Concordance: every word in its sentences"))
     except InputError as error:
+        written = {}
         missing.append(f"concordance: {error}")
     links = element("ul", *(element("li", element("a", title, href=name)) for name, title in pages))
-    _write(target / "index.html", page.document("A language pack", element("h1", "A language pack"), links))
+    written["index.html"] = page.document("A language pack", element("h1", "A language pack"), links)
+    for name, content in written.items():
+        with write_atomically(target / name, "w") as file:
+            file.write(content)
     return {"pages": ["index.html", *(name for name, _ in pages)], "missing": missing}
-
-
-def _write(path: Path, content: Html) -> None:
-    with write_atomically(path, "w") as file:
-        file.write(content)
 
 
 def _lines(pack: Pack) -> Iterator[Line]:
@@ -263,10 +248,6 @@ def _lines(pack: Pack) -> Iterator[Line]:
         bitext = Job(kit, pack.folder, 1, None).parallel.bitext
         for source, translation in bitext:
             yield from _line(source, translation)
-    yield from _running(kit)
-
-
-def _running(kit: Kit) -> Iterator[Line]:
     for path in kit.paths("text"):
         for words in read_text(path, blank="document"):
             yield from _line(words, ())

@@ -22,7 +22,8 @@ def _checked(kit: str | None, pack: str, encoding: str | None, strict: bool) -> 
     from pathlib import Path
     from tempfile import TemporaryDirectory
 
-    from corpuscle.packs.intake import show_rows, take_in
+    from corpuscle.packs.intake import take_in
+    from corpuscle.packs.kit import show_rows
     from corpuscle.progress import one_line
 
     if kit is None:
@@ -102,9 +103,7 @@ def verify(pack: str = _folder()) -> Shown:
 
 @verb("pack", "pack export pack -o language.zip")
 def export(
-    pack: str = _folder(),
-    *,
-    output: str = path("The archive to write.", form="file", option=True, default="pack.zip"),
+    pack: str = _folder(), *, output: str = path("The archive to write.", form="file", option=True, default="pack.zip")
 ) -> Shown:
     """Write a pack as one .zip with checksums; the same pack gives the same bytes. Kit and annotations stay here."""
     from corpuscle.packs.ship import export as export_pack

@@ -9,7 +9,7 @@ import pytest
 
 import corpuscle
 from corpuscle.packs.step import LeftOut
-from corpuscle.packs.systems.brackets import BRACKETS, FILE, SETTINGS, learn
+from corpuscle.packs.systems.grammar import BRACKETS, BRACKETS_FILE, BRACKETS_SETTINGS, induce
 from corpuscle.packs.systems.word_classes import FILE as CLASSES
 from corpuscle.text import Corpus
 from corpuscle.words import ExchangeClasses
@@ -26,15 +26,15 @@ def job_of(text: Corpus, folder):
 
 def test_brackets_are_found_and_shown_as_a_hypothesis(tmp_path):
     text = Corpus.from_sentences(list(bank(1100).corpus))
-    settings = SETTINGS | {"classes": 5, "rank": 2, "dimensions": 6}
-    findings = json.loads(json.dumps(learn(job_of(text, tmp_path), settings).to_json()))
+    settings = BRACKETS_SETTINGS | {"classes": 5, "rank": 2, "dimensions": 6}
+    findings = json.loads(json.dumps(induce(job_of(text, tmp_path), settings).to_json()))
     assert findings["sentences"] == 1100 and 0 < findings["confidence"] <= 1 and len(findings["examples"]) == 4
     chapter = BRACKETS.findings.from_json(findings).chapter(BRACKETS)
     assert "hypothesis" in chapter.headline and "".join(map(str, chapter.body)).count("<svg") == 4
-    loaded = corpuscle.load(tmp_path / FILE)
+    loaded = corpuscle.load(tmp_path / BRACKETS_FILE)
     assert loaded.parse(text[:3]).trees.n_nodes > 0
 
 
 def test_a_short_text_has_no_brackets(tmp_path):
     with pytest.raises(LeftOut, match="only 40 sentences; at least 1000 are needed of 3 to 30 words"):
-        learn(job_of(Corpus.from_sentences(list(bank(40).corpus)), tmp_path), SETTINGS)
+        induce(job_of(Corpus.from_sentences(list(bank(40).corpus)), tmp_path), BRACKETS_SETTINGS)

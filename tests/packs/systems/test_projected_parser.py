@@ -8,8 +8,7 @@ import corpuscle
 from corpuscle import samples
 from corpuscle.packs import learn
 from corpuscle.packs.systems.alignments import ALIGNMENTS
-from corpuscle.packs.systems.parser import PARSER
-from corpuscle.packs.systems.projected_parser import PROJECTED
+from corpuscle.packs.systems.parser import PARSER, PROJECTED
 from corpuscle.packs.systems.tagger import TAGGER
 from corpuscle.parse import BranchingParser
 from corpuscle.text import read_conllu

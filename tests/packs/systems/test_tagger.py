@@ -7,7 +7,7 @@ import pytest
 import corpuscle
 from corpuscle.cli.main import main
 from corpuscle.packs import learn
-from corpuscle.packs.heldout import held_sentences
+from corpuscle.packs.step import held_sentences
 from corpuscle.packs.systems.tagger import TAGGER
 from corpuscle.samples import generate
 from corpuscle.tag import Tagger

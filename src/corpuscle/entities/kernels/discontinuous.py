@@ -31,21 +31,19 @@ import numpy as np
 
 from corpuscle.compiled import kernel, part
 from corpuscle.engine.hashtable import find
-from corpuscle.entities.kernels.lookup import longer
+from corpuscle.entities.kernels.features import longer
 from corpuscle.random import mix
 
 LONGEST, FARTHEST = 3, 10
 BUCKETS = 1 << 17
 N_FEATURES = 76
-_GAP, _CHANCE = 30, 51
-"""The first slots of features of gaps and of what the chain says."""
+_GAP, _CHANCE = 30, 51  # the first slots of features of gaps and of what the chain says
 WHOLE, LEFT, RIGHT, LEFT_PIECE, RIGHT_PIECE, FIRST, LAST, WORD, OPENER, CLOSER, LINKER, HERE, TAGGED = range(13)
 """The roles of words: a mention; its beginning or its end; a piece before or behind a gap; its first or last word; any
 word; words that open or close gaps or end left pieces; a stretch of a document; a mention found in a document."""
 _KNOWN, _FOUND, _OPENED, _LINKED, _BESIDE = 1, 2, 4, 8, 16
 _HEAD, _CLOSED, _OTHER = 4, 8, 16
-_OFTEN = 20
-"""A word often ends mentions if at least one in so many of its occurrences does, and two do."""
+_OFTEN = 20  # a word often ends mentions if at least one in this number of its occurrences does, and two do
 _PRIME, _SLOT = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xC2B2AE3D27D4EB4F)
 
 

@@ -8,7 +8,7 @@ learned from, too.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,14 +18,11 @@ import numpy as np
 from corpuscle.align import DEFAULT_METHOD, DEFAULT_SYMMETRISATION, Aligner, learner
 from corpuscle.align.evaluation import Halves, measure_unseen, score_by_halves
 from corpuscle.align.lexicon import lexicon, linked_groups, read_linked, with_groups
-from corpuscle.errors import CorpuscleWarning, InputError
+from corpuscle.errors import CorpuscleWarning
 from corpuscle.figures import alignment_grid
 from corpuscle.packs import page
-from corpuscle.packs.chapter import Card, Chapter, amount, grade
-from corpuscle.packs.findings import Findings, Table, pick
-from corpuscle.packs.heldout import tenth
-from corpuscle.packs.job import Job, Parallel
-from corpuscle.packs.step import Step, check_enough, naming, wrong_files
+from corpuscle.packs.chapter import Card, Chapter, Findings, Table, amount, grade, pick
+from corpuscle.packs.step import Job, Parallel, Settings, Step, check_enough, naming, tenth, wrong_files
 from corpuscle.packs.systems import dictionary
 from corpuscle.packs.systems.dictionary import PAGE, TABLES
 from corpuscle.text import Bitext
@@ -44,9 +41,7 @@ SETTINGS = {
     "dictionary_from_score": 0.1, "doubts_by": "hmm",
     "suspicious": "beside other sentences no surer than 92 % of the pairs matched by chance",
 }  # fmt: skip
-FEWEST_PAIRS = 50
-"""With fewer, nothing can be learned about most words."""
-
+FEWEST_PAIRS = 50  # with fewer, nothing can be learned about most words
 UNNAMED = ("the first language", "the second language")
 _DRAWN, _SHORTEST, _LONGEST = 3, 4, 14
 _SHOWN, _WORST, _WORDS = 24, 8, 30
@@ -114,7 +109,6 @@ class Aligned(Findings):
     worst: tuple[tuple[str, int, float, str, str], ...]
 
     def chapter(self, step: Step) -> Chapter:
-        """How much was learned, links as grids, the dictionary, and suspicious pairs."""
         held, share = self.held_out, self.held_out.share
         much = amount(self.pairs, 500, 5_000, "translations", ("few", "many"))
         verdict = f"Not measured: all translations are the same ({much})."
@@ -166,27 +160,21 @@ class Aligned(Findings):
             groups = counted(self.linked, "group")
             told = f"Beside {groups} of words that people have linked, {told[0].lower()}{told[1:]}"
         return [
-            p(
-                f"Learned from {counted(self.pairs, 'sentence pair')} with {count(self.words[0])} and "
-                f"{count(self.words[1])} words, in both directions at once. {told}: a link is what makes the other "
-                "sentence most probable."
-            ),
-            p(
-                f"How good is it? A model that learned without a tenth of the pairs ({count(held.pairs)}, drawn by the "
-                f"seed) {shown}. The model knows {known} and {other_known} of the words in the unseen pairs. Of all "
-                f"links that either direction sees, both see {percent(held.agreement)}. There are no gold links to "
-                "compare with, so these figures say how much was learned, not how many links are right. The model in "
-                "the pack has the same settings and learned from all pairs."
-            ),
-            p(
-                "Each half of the pairs was also looked at by a model (a hidden Markov model) that learned from the "
-                f"other half. Guessing a word of {self.languages[0]} by its frequency is choosing among "
-                f"{before:,.1f} words; with the translation at hand it is choosing among {after:,.1f}. For "
-                f"{self.languages[1]} the numbers are {other_before:,.1f} and {other_after:,.1f}. This is about words "
-                "that those models know. Each guess is mixed from the translation and the frequency, by a weight that "
-                f"was found on other pairs.{doubt}"
-            ),
-        ]
+            p(f"Learned from {counted(self.pairs, 'sentence pair')} with {count(self.words[0])} and "
+              f"{count(self.words[1])} words, in both directions at once. {told}: a link is what makes the other "
+              "sentence most probable."),
+            p(f"How good is it? A model that learned without a tenth of the pairs ({count(held.pairs)}, drawn by the "
+              f"seed) {shown}. The model knows {known} and {other_known} of the words in the unseen pairs. Of all "
+              f"links that either direction sees, both see {percent(held.agreement)}. There are no gold links to "
+              "compare with, so these figures say how much was learned, not how many links are right. The model in "
+              "the pack has the same settings and learned from all pairs."),
+            p("Each half of the pairs was also looked at by a model (a hidden Markov model) that learned from the "
+              f"other half. Guessing a word of {self.languages[0]} by its frequency is choosing among "
+              f"{before:,.1f} words; with the translation at hand it is choosing among {after:,.1f}. For "
+              f"{self.languages[1]} the numbers are {other_before:,.1f} and {other_after:,.1f}. This is about words "
+              "that those models know. Each guess is mixed from the translation and the frequency, by a weight that "
+              f"was found on other pairs.{doubt}"),
+        ]  # fmt: skip
 
     def _grids(self) -> list[Html]:
         drawn = [
@@ -203,15 +191,12 @@ class Aligned(Findings):
         on_page = "" if self.on_page == self.entries else f", {count(self.on_page)} of them"
         return [
             h3("Dictionary"),
-            p(
-                f"{counted(self.entries, 'entry', 'entries')} of {counted(self.headwords, 'word')}, with examples and "
-                "how sure each is, are in ", fragment(*to_work_with, between=", "),
-                " (to work with; LIFT is for FLEx) and in ", to_read, f" (to read and search{on_page}). ",
-                f"{count(self.sure)} of them are sure; {count(self.seen_once)} rest on a single link, which may be an "
-                "accident. The most frequent content words:",
-            ),
-            page.grid(map(dictionary.card, self.shown)),
-            dictionary.key(),
+            p(f"{counted(self.entries, 'entry', 'entries')} of {counted(self.headwords, 'word')}, with examples and "
+              "how sure each is, are in ", fragment(*to_work_with, between=", "),
+              " (to work with; LIFT is for FLEx) and in ", to_read, f" (to read and search{on_page}). ",
+              f"{count(self.sure)} of them are sure; {count(self.seen_once)} rest on a single link, which may be an "
+              "accident. The most frequent content words:"),
+            page.grid(map(dictionary.card, self.shown)), dictionary.key(),
         ]  # fmt: skip
 
     def _suspicious(self) -> list[Html]:
@@ -220,15 +205,13 @@ class Aligned(Findings):
         rows = [(f"{name}:{line}", f"{value:.2f}", *sides) for name, line, value, *sides in self.worst]
         return [
             h3("Suspicious pairs"),
-            p(
-                "The confidence of a pair is the mean probability that its words are linked to anything, by the model "
-                "that learned from the other half of the pairs. Some sentences make a model sure of any translation, "
-                "so what counts is how much surer it is of a pair than of the same two sentences with others of their "
-                f"length. Of sentences that were matched by chance {percent(BY_CHANCE, 0)} gain less than "
-                f"{self.by_chance:.3f}. {listed} no better than that (all of them are in {SUSPICIOUS}): look for lines "
-                "that have shifted, free translations and other languages. Pairs of rare words can be right and still "
-                "be among them. The most doubtful ones:"
-            ),
+            p("The confidence of a pair is the mean probability that its words are linked to anything, by the model "
+              "that learned from the other half of the pairs. Some sentences make a model sure of any translation, "
+              "so what counts is how much surer it is of a pair than of the same two sentences with others of their "
+              f"length. Of sentences that were matched by chance {percent(BY_CHANCE, 0)} gain less than "
+              f"{self.by_chance:.3f}. {listed} no better than that (all of them are in {SUSPICIOUS}): look for lines "
+              "that have shifted, free translations and other languages. Pairs of rare words can be right and still "
+              "be among them. The most doubtful ones:"),
             page.table(("line", "confidence", *(name[:1].upper() + name[1:] for name in self.languages)), rows, (1,)),
             page.plots([page.bars(
                 [f"{i / 10:.1f} to {(i + 1) / 10:.1f}" for i in range(10)], self.confidence,
@@ -245,13 +228,7 @@ def _linked(job: Job) -> list[tuple[str, dict[str, str]]]:
     return [(sides[".links"], sides) for sides in found.values() if ".links" in sides]
 
 
-def check(job: Job) -> list[InputError]:
-    """What is wrong with the translations: files without another side, lines that do not match."""
-    return job.check_parallel() + wrong_files(read_linked, _linked(job))
-
-
-def learn(job: Job, settings: Mapping[str, Any]) -> Aligned:
-    """Align all pairs, write links and dictionary, and say what models make of pairs that they have not seen."""
+def learn(job: Job, settings: Settings) -> Aligned:
     parallel, folder = job.parallel, job.kit.folder / "parallel"
     bitext = parallel.bitext
     lengths = np.column_stack([bitext.source.lengths, bitext.target.lengths])
@@ -291,28 +268,16 @@ def learn(job: Job, settings: Mapping[str, Any]) -> Aligned:
     best = dictionary.content_first(entries, dictionary.frequent_words(bitext.source))
     suspicious, worst = _suspicious(parallel, filled, halves, job.pack / SUSPICIOUS)
     return Aligned(
-        linked=len(groups),
-        pairs=len(filled),
-        files=tuple(parallel.files),
-        words=lengths[filled].sum(axis=0).tolist(),
+        linked=len(groups), pairs=len(filled), files=tuple(parallel.files), words=lengths[filled].sum(axis=0).tolist(),
         types=(len(bitext.source.vocab) - FIRST, len(bitext.target.vocab) - FIRST),
-        held_out=Unseen(**measure_unseen(measured, bitext.select(held), job.seed)),
-        bits_with=halves.bits_with,
-        bits_without=halves.bits_without,
-        grids=_grids(measured, bitext.select(held), settings["symmetrise"]),
-        entries=len(entries),
-        seen_once=how_sure.count("seen once"),
-        sure=how_sure.count("sure"),
-        headwords=len({entry.source for entry in entries}),
-        on_page=on_page,
-        languages=languages,
+        held_out=Unseen(**measure_unseen(measured, bitext.select(held), job.seed)), bits_with=halves.bits_with,
+        bits_without=halves.bits_without, grids=_grids(measured, bitext.select(held), settings["symmetrise"]),
+        entries=len(entries), seen_once=how_sure.count("seen once"), sure=how_sure.count("sure"),
+        headwords=len({entry.source for entry in entries}), on_page=on_page, languages=languages,
         shown=tuple(dictionary.headwords(best, job.glosses)[:_SHOWN]),
-        confidence=np.histogram(halves.confidence, np.linspace(0, 1, 11))[0].tolist(),
-        suspicious=suspicious,
-        by_chance=halves.by_chance,
-        worst=worst,
-        also_from=("links",) if groups else (),
-    )
+        confidence=np.histogram(halves.confidence, np.linspace(0, 1, 11))[0].tolist(), suspicious=suspicious,
+        by_chance=halves.by_chance, worst=worst, also_from=("links",) if groups else (),
+    )  # fmt: skip
 
 
 def _grids(model: Aligner, held_out: Bitext, symmetrise: str) -> tuple[Grid, ...]:
@@ -353,6 +318,7 @@ def _suspicious(parallel: Parallel, filled: np.ndarray, halves: Halves, path: Pa
 
 ALIGNMENTS = Step(
     name="align", title="Word alignment and dictionary", version=4, needs=("parallel",),
-    writes=(FILE, LINKS, *TABLES, PAGE, SUSPICIOUS), learn=learn, findings=Aligned, check=check,
+    writes=(FILE, LINKS, *TABLES, PAGE, SUSPICIOUS), learn=learn, findings=Aligned,
+    check=lambda job: job.check_parallel() + wrong_files(read_linked, _linked(job)),
     settings=SETTINGS, learned="word alignments with a dictionary", kernels="corpuscle.align", wants=("links",),
 )  # fmt: skip

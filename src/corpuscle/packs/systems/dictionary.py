@@ -29,9 +29,7 @@ from corpuscle.text.vocab import FIRST
 from corpuscle.text.wording import clip, counted
 
 PAGE, TABLES = "dictionary.html", ("dictionary.tsv", "dictionary.csv", "dictionary.lift")
-MOST_BYTES = 450_000
-"""The data of the page have at most this number of bytes; the tables hold everything."""
-
+MOST_BYTES = 450_000  # the data of the page have at most this number of bytes; the tables hold everything
 COLUMNS = (
     "source", "target", "confidence", "links", "p(target|source)", "p(source|target)", "example", "translation",
     "kind", "sure",
@@ -79,16 +77,14 @@ def headwords(entries: Iterable[Entry], glosses: Mapping[str, str]) -> list[dict
 
 
 def card(headword: Mapping[str, Any]) -> Html:
-    """A headword with its translations in a small box."""
-    translations = [_translation(*translation) for translation in headword["translations"][:_MOST_TRANSLATIONS]]
+    translations = [
+        bdi(clip(word), class_=f"word {_CLASSES[how_sure(links, confidence)]}")
+        for word, links, confidence in headword["translations"][:_MOST_TRANSLATIONS]
+    ]
     head = bdi(headword["word"], class_="word head")
     gloss = [small(headword["gloss"], " ", class_="gloss")] if headword.get("gloss") else []
     line = p(head, " ", *gloss, fragment(*translations, between=", "), dir=direction(headword["word"]))
     return page.card(line, translate="no")
-
-
-def _translation(word: str, links: float, confidence: float) -> Html:
-    return bdi(clip(word), class_=f"word {_CLASSES[how_sure(links, confidence)]}")
 
 
 def key() -> Html:
@@ -126,20 +122,18 @@ def write(
         writer.writerow(COLUMNS)
         writer.writerows([f"{cell:{NUMBER}}" if isinstance(cell, float) else cell for cell in row] for row in rows)
     codes = (code_of(languages[0]) or "qaa", code_of(languages[1]) or "qab")
-    words = (
-        (word, [_sense(entry, bitext) for entry in sorted(group, key=lambda e: -e.confidence)])
-        for word, group in groupby(entries, key=lambda entry: entry.source)
-    )
+
+    def sense(e: Entry) -> Sense:
+        sure = f"{how_sure(e.links, e.confidence)}, {e.confidence:.2f}, {e.links:.1f} links"
+        return Sense(e.target, sure, *e.shown_in(bitext))
+
+    by_word = groupby(entries, key=lambda entry: entry.source)
+    words = ((word, list(map(sense, sorted(group, key=lambda e: -e.confidence)))) for word, group in by_word)
     write_lift(words, lift, codes)
     page, on_page = whole_page(entries, bitext, languages, glosses)
     with write_atomically(folder / PAGE, "w") as file:
         file.write(page)
     return on_page
-
-
-def _sense(entry: Entry, bitext: Bitext) -> Sense:
-    sure = f"{how_sure(entry.links, entry.confidence)}, {entry.confidence:.2f}, {entry.links:.1f} links"
-    return Sense(entry.target, sure, *entry.shown_in(bitext))
 
 
 def whole_page(
@@ -166,17 +160,13 @@ def whole_page(
     )
     files = [element("a", name, href=name) for name in TABLES]
     written = page.document(
-        "Dictionary",
-        element("header", element("h1", "Dictionary"), p(lead, class_="lead"), key()),
-        controls,
-        element("nav", id="letters", class_="letters"),
-        p("", id="said", class_="note", **{"aria-live": "polite"}),
+        "Dictionary", element("header", element("h1", "Dictionary"), p(lead, class_="lead"), key()), controls,
+        element("nav", id="letters", class_="letters"), p("", id="said", class_="note", **{"aria-live": "polite"}),
         element("dl", id="found", class_="dictionary", translate="no"),
         element("noscript", p("The search of this page needs JavaScript; the tables do not.")),
-        page.note("All entries: ", fragment(*files, between=", "), "."),
-        script=_SCRIPT.read_text(encoding="utf-8"),
+        page.note("All entries: ", fragment(*files, between=", "), "."), script=_SCRIPT.read_text(encoding="utf-8"),
         data=data,
-    )
+    )  # fmt: skip
     return written, shown
 
 
@@ -187,6 +177,9 @@ def _data(entries: Sequence[Entry], bitext: Bitext, glosses: Mapping[str, str]) 
     def room(value: object) -> int:
         return len(json.dumps(value)) + 2
 
+    def beginning(words: Sequence[str]) -> str:
+        return " ".join([*map(clip, words[:_EXAMPLE]), *["…"] * (len(words) > _EXAMPLE)])
+
     ordered = content_first(entries, frequent_words(bitext.source))
     rows: list[list[Any]] = []
     examples: dict[int, int] = {}
@@ -194,10 +187,8 @@ def _data(entries: Sequence[Entry], bitext: Bitext, glosses: Mapping[str, str]) 
     meanings: dict[str, str] = {}
     size, for_examples, seen = 0, 0, set[str]()
     for e in ordered:
-        row: list[Any] = [
-            clip(e.source), clip(e.target), round(100 * e.confidence), round(e.links), how_sure(e.links, e.confidence),
-            -1,
-        ]  # fmt: skip
+        sure, places = how_sure(e.links, e.confidence), (round(100 * e.confidence), round(e.links))
+        row: list[Any] = [clip(e.source), clip(e.target), *places, sure, -1]
         size += room(row)
         if e.source in glosses and e.source not in meanings:
             meanings[row[0]] = glosses[e.source]
@@ -205,13 +196,12 @@ def _data(entries: Sequence[Entry], bitext: Bitext, glosses: Mapping[str, str]) 
         if size > MOST_BYTES:
             break
         if e.example >= 0 and e.source not in seen and e.links >= _SEVERAL:
-            if e.example not in examples:
-                cut = [_beginning(side.words(e.example)) for side in (bitext.source, bitext.target)]
-                if for_examples + room(cut) < _FOR_EXAMPLES * MOST_BYTES and size + room(cut) < MOST_BYTES:
-                    for_examples += room(cut)
-                    size += room(cut)
-                    examples[e.example] = len(lines)
-                    lines.append(cut)
+            cut = [beginning(side.words(e.example)) for side in (bitext.source, bitext.target)]
+            more = 0 if e.example in examples else room(cut)
+            if more and for_examples + more < _FOR_EXAMPLES * MOST_BYTES and size + more < MOST_BYTES:
+                for_examples, size = for_examples + more, size + more
+                examples[e.example] = len(lines)
+                lines.append(cut)
             row[5] = examples.get(e.example, -1)
             seen.add(e.source)
         rows.append(row)
@@ -220,7 +210,3 @@ def _data(entries: Sequence[Entry], bitext: Bitext, glosses: Mapping[str, str]) 
         for side in (bitext.source, bitext.target)
     ]
     return {"entries": rows, "examples": lines, "glosses": meanings, "directions": ways}
-
-
-def _beginning(words: Sequence[str]) -> str:
-    return " ".join([clip(word) for word in words[:_EXAMPLE]] + (["…"] if len(words) > _EXAMPLE else []))

@@ -16,24 +16,19 @@ import numpy as np
 
 from corpuscle.disambiguate import BaselineDisambiguator, Disambiguator, Ranker, read_candidates
 from corpuscle.disambiguate.analysers import Entry
-from corpuscle.disambiguate.labels import MISSING, elements_of
-from corpuscle.errors import InputError
+from corpuscle.disambiguate.analyses import MISSING, elements_of
 from corpuscle.figures import WordShown, draw_readings
 from corpuscle.measure import Result, analyses, ranks_of
 from corpuscle.packs import page
-from corpuscle.packs.chapter import Card, Chapter, between, compared, learned_from
-from corpuscle.packs.findings import Findings, Table, pick
-from corpuscle.packs.job import Job
-from corpuscle.packs.step import Step, check_enough, checked_by
+from corpuscle.packs.chapter import Card, Chapter, Findings, Table, between, compared, learned_from, pick
+from corpuscle.packs.step import Job, Settings, Step, check_enough, checked_by
 from corpuscle.text.html import h3, p
 from corpuscle.text.scripts import isolated
 from corpuscle.text.treebank import Treebank
 from corpuscle.text.wording import clip, counted, percent
 
 FILE = "models/disambiguator.model"
-FEWEST_SENTENCES = 20
-"""With fewer, a tenth of them says nothing."""
-
+FEWEST_SENTENCES = 20  # with fewer, a tenth of them says nothing
 _WORDS, _AROUND, _SENTENCES, _LONGEST = 16, 3, 2, 12
 
 
@@ -53,7 +48,6 @@ class Ranked(Findings):
     drawn: tuple[tuple[WordShown, ...], ...]
 
     def chapter(self, step: Step) -> Chapter:
-        """How often the right analysis is first, and words with their analyses."""
         found, simple, interval = self.measures, self.baseline["a1"], pick(self.measures, "low", "high")
         a1, ceiling, sentences = found["a1"], found["ceiling"], counted(self.sentences, "annotated sentence")
         names = ("a1", "a2", "ceiling", "ambiguous_a1", "unseen_a1")
@@ -115,13 +109,7 @@ class Ranked(Findings):
         )  # fmt: skip
 
 
-def check(job: Job) -> list[InputError]:
-    """What is wrong with the annotated sentences and the lexicon."""
-    return [*job.check_trees(), *checked_by(read_candidates, "lexicon")(job)]
-
-
-def learn(job: Job, settings: Mapping[str, Any]) -> Ranked:
-    """Learn to rank analyses, and measure on sentences that were held out."""
+def learn(job: Job, settings: Settings) -> Ranked:
     path, bank = job.kit.paths("tagged")[0], job.trees
     check_enough(path, int((bank.corpus.lengths > 0).sum()), FEWEST_SENTENCES, "annotated sentence")
     table, elements = _table(job)
@@ -131,16 +119,12 @@ def learn(job: Job, settings: Mapping[str, Any]) -> Ranked:
     )
     baseline = _measured(BaselineDisambiguator(**given).fit(train, table), held, job.seed).figures
     return Ranked(
-        sentences=len(bank),
-        held_out=len(held),
-        elements=final.elements_,
-        analyses=final.provenance_["labels"],
+        sentences=len(bank), held_out=len(held), elements=final.elements_, analyses=final.provenance_["labels"],
         measures=_measured(model, held, job.seed),
         baseline={name: baseline[name] for name in ("a1", "ambiguous_a1") if name in baseline},
-        words=_words(model, held, settings["nbest"]),
-        drawn=_drawn(model, held),
+        words=_words(model, held, settings["nbest"]), drawn=_drawn(model, held),
         also_from=("lexicon",) if table else (),
-    )
+    )  # fmt: skip
 
 
 def _table(job: Job) -> tuple[list[Entry] | None, tuple[str, ...]]:
@@ -173,12 +157,10 @@ def _words(model: Disambiguator, held: Treebank, nbest: int) -> Table:
         for i, (word, label) in enumerate(zip(sentence, right[first:last], strict=True)):
             if len(word["analyses"]) > 1 and word["form"] not in found:
                 found[word["form"]] = {
-                    "before": clip(" ".join(forms[max(0, i - _AROUND) : i])),
-                    "form": clip(word["form"]),
-                    "after": clip(" ".join(forms[i + 1 : i + 1 + _AROUND])),
-                    "candidates": word["candidates"],
+                    "before": clip(" ".join(forms[max(0, i - _AROUND) : i])), "form": clip(word["form"]),
+                    "after": clip(" ".join(forms[i + 1 : i + 1 + _AROUND])), "candidates": word["candidates"],
                     "analyses": [_shown(each, model, label) for each in word["analyses"]],
-                }
+                }  # fmt: skip
     some = list(found.values())
     return tuple(some[i] for i in np.unique(np.linspace(0, len(some) - 1, _WORDS).astype(int))) if some else ()
 
@@ -220,17 +202,18 @@ def _shown(analysis: dict[str, Any], model: Disambiguator, right: str) -> dict[s
 
 
 def _rows(word: Mapping[str, Any]) -> list[Sequence[str]]:
-    """The analyses of a word as rows of a table."""
-    around, rows = f"{word['before']} [{isolated(word['form'])}] {word['after']}".strip(), list[Sequence[str]]()
-    for each in word["analyses"]:
-        note, right = ", ".join(filter(None, (each["vowelled"], each["gloss"]))), "✓" if each["right"] else ""
-        rows.append((around, each["lemma"], each["values"], note, percent(each["probability"]), right))
-        around = ""
-    return rows
+    """The analyses of a word as rows of a table; the first one begins with the word between its neighbours."""
+    around = f"{word['before']} [{isolated(word['form'])}] {word['after']}".strip()
+    return [
+        ("" if i else around, each["lemma"], each["values"], ", ".join(filter(None, (each["vowelled"], each["gloss"]))),
+         percent(each["probability"]), "✓" if each["right"] else "")
+        for i, each in enumerate(word["analyses"])
+    ]  # fmt: skip
 
 
 DISAMBIGUATOR = Step(
     name="disambiguator", title="Analyses of words", version=2, needs=("tagged",), writes=(FILE,), learn=learn,
-    findings=Ranked, check=check, settings={"method": "full", "nbest": 3}, wants=("lexicon",),
+    findings=Ranked, check=lambda job: job.check_trees() + checked_by(lexicon=read_candidates)(job),
+    settings={"method": "full", "nbest": 3}, wants=("lexicon",),
     learned="which analysis of a word is right where it stands", kernels="corpuscle.disambiguate",
 )  # fmt: skip

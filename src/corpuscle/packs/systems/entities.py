@@ -8,7 +8,7 @@ the kit has running text, the classes of its words that the pack has learned are
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,15 +18,11 @@ import numpy as np
 import corpuscle
 from corpuscle.entities import CrfTagger, DictionaryTagger, Documents, read_documents
 from corpuscle.entities.inspection import faults
-from corpuscle.errors import InputError
 from corpuscle.figures import draw_mentions
 from corpuscle.measure import Result, mention_scores, mention_scores_by_type
 from corpuscle.packs import page
-from corpuscle.packs.chapter import Card, Chapter, between, compared, learned_from
-from corpuscle.packs.findings import Findings, Table, pick, with_counts
-from corpuscle.packs.heldout import tenth
-from corpuscle.packs.job import Job
-from corpuscle.packs.step import Step, check_enough, wrong_files
+from corpuscle.packs.chapter import Card, Chapter, Findings, Table, between, compared, learned_from, pick, with_counts
+from corpuscle.packs.step import Job, Settings, Step, check_enough, tenth, wrong_files
 from corpuscle.packs.systems.word_classes import FILE as CLASSES
 from corpuscle.text.html import h3, p
 from corpuscle.text.mention_tags import TokenMention
@@ -34,9 +30,7 @@ from corpuscle.text.wording import clip, count, counted, percent
 from corpuscle.words import class_sources
 
 FILE = "models/entities.model"
-FEWEST_DOCUMENTS, FEWEST_MENTIONS = 10, 30
-"""With fewer, a tenth held out says nothing."""
-
+FEWEST_DOCUMENTS, FEWEST_MENTIONS = 10, 30  # with fewer, a tenth held out says nothing
 _EXAMPLES, _UNSURE, _LONGEST = 6, 8, 40
 _KINDS = {
     "missed": "missed", "false": "found where there is none", "boundaries": "found with other words",
@@ -55,7 +49,6 @@ class Marked:
     surest: float
 
     def listed(self, mentions: Sequence[TokenMention]) -> str:
-        """Mentions with their words."""
         return "; ".join(f"{type}: {' '.join(self.words[token] for token in tokens)}" for type, tokens in mentions)
 
 
@@ -78,7 +71,6 @@ class Found(Findings):
     unsure: tuple[Marked, ...]
 
     def chapter(self, step: Step) -> Chapter:
-        """How many are found, by type, what goes wrong, and sentences with marks."""
         found, interval = self.held_out, pick(self.held_out, "low", "high")
         f1, baseline, unseen = found["strict_f1"], percent(self.baseline), int(found["documents"])
         said = (
@@ -154,19 +146,13 @@ def _files(job: Job) -> list[str]:
     return texts or paths
 
 
-def check(job: Job) -> list[InputError]:
-    """The files that cannot be read."""
-    return wrong_files(read_documents, [(path,) for path in _files(job)])
-
-
-def learn(job: Job, settings: Mapping[str, Any]) -> Found:
-    """Learn to find what is marked, and measure on documents that were held out."""
+def learn(job: Job, settings: Settings) -> Found:
     documents, folder = read_documents(*_files(job)), job.kit.folder / "entities"
     mentions = sum(len(text.mentions) for text in documents.texts)
     check_enough(folder, len(documents), FEWEST_DOCUMENTS, "document with entities", "documents with entities")
     check_enough(folder, mentions, FEWEST_MENTIONS, "mention")
-    classes, held = job.pack / CLASSES, np.zeros(len(documents), bool)
-    held[tenth(range(len(documents)), job.seed, "packs/entities")] = True
+    classes, numbers = job.pack / CLASSES, range(len(documents))
+    held = np.isin(numbers, tenth(numbers, job.seed, "packs/entities"))
     sources = class_sources(corpuscle.load(classes)) if classes.exists() else None
 
     def fit(some: Documents) -> CrfTagger:
@@ -179,19 +165,15 @@ def learn(job: Job, settings: Mapping[str, Any]) -> Found:
     errors = Counter(kind for pair in zip(test.texts, found, strict=True) for kind, *_ in faults(*pair))
     order = np.argsort(tagged.surest, kind="stable").tolist()
     return Found(
-        documents=len(documents),
-        words=documents.corpus.n_tokens,
-        mentions=mentions,
+        documents=len(documents), words=documents.corpus.n_tokens, mentions=mentions,
         types=tuple(Counter(mention.type for text in documents.texts for mention in text.mentions).most_common()),
-        classes=sources is not None,
-        expressible=final.provenance_["expressible"],
+        classes=sources is not None, expressible=final.provenance_["expressible"],
         held_out=with_counts(scores, documents=len(test), mentions=sum(len(text.mentions) for text in test.texts)),
         baseline=mention_scores(test.texts, known, seed=job.seed, draws=1)["strict_f1"],
-        by_type=tuple(mention_scores_by_type(test.texts, found)),
-        errors=tuple(errors.most_common()),
+        by_type=tuple(mention_scores_by_type(test.texts, found)), errors=tuple(errors.most_common()),
         examples=tuple([_example(test, tagged, i) for i in order if test.mentions[i]][-_EXAMPLES:]),
         unsure=tuple(_example(test, tagged, i) for i in order[:_UNSURE]),
-    )
+    )  # fmt: skip
 
 
 def _example(documents: Documents, tagged: Any, sentence: int) -> Marked:
@@ -211,6 +193,7 @@ def _example(documents: Documents, tagged: Any, sentence: int) -> Marked:
 
 ENTITIES = Step(
     name="entities", title="Entities", version=2, needs=("entities",), writes=(FILE,), learn=learn, findings=Found,
-    check=check, settings={"method": "crf", "encoding": "biodh"}, after=("classes",), learned="to find entities",
+    check=lambda job: wrong_files(read_documents, [(path,) for path in _files(job)]),
+    settings={"method": "crf", "encoding": "biodh"}, after=("classes",), learned="to find entities",
     kernels="corpuscle.entities",
 )  # fmt: skip

@@ -2,34 +2,38 @@
 
 A grammar learns from nine tenths of the trees and is measured on the others. The one in the pack has the same settings
 and learned from all trees.
+
+The induced brackets of a pack: which words of a sentence may belong together, learned from text and word classes.
+
+Nobody has annotated anything, so nothing can be measured: what is shown is a hypothesis. The word classes of the pack,
+merged until few are left, stand in the place of tags; where punctuation stands says where brackets end.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from itertools import pairwise
 
 import numpy as np
 
+import corpuscle
 from corpuscle.figures import NodeShown, draw_constituents
-from corpuscle.grammar import Parsed, Pcfg, SpectralGrammar
+from corpuscle.grammar import Parsed, Pcfg, SpectralGrammar, TreeMetric, branching, trees_of
 from corpuscle.measure import Result, bracket_scores, bracket_scores_by
 from corpuscle.packs import page
-from corpuscle.packs.chapter import Card, Chapter, between, compared, learned_from
-from corpuscle.packs.findings import Findings, Table, pick
-from corpuscle.packs.heldout import held_sentences
-from corpuscle.packs.job import Job
-from corpuscle.packs.step import Step, check_enough, checked_by
+from corpuscle.packs.chapter import Card, Chapter, Findings, Table, between, compared, learned_from, pick
+from corpuscle.packs.step import Job, Settings, Step, check_enough, checked_by, held_sentences, naming
+from corpuscle.packs.systems.word_classes import FILE as CLASSES
 from corpuscle.text.brackets import read_brackets
-from corpuscle.text.html import Html, h3
+from corpuscle.text.html import Html, h3, p
+from corpuscle.text.treebank import Treebank
 from corpuscle.text.trees import Trees
 from corpuscle.text.wording import counted, percent
+from corpuscle.words import class_sources
 
 FILE = "models/grammar.model"
-FEWEST_TREES = 50
-"""With fewer, a tenth held out says nothing."""
-
+FEWEST_TREES = 50  # with fewer, a tenth held out says nothing
 _LABELS, _EXAMPLES, _LONGEST = 12, 3, 14
 _F1 = ("labelled_f1", "labelled_f1_low", "labelled_f1_high")
 
@@ -43,7 +47,6 @@ class Drawn:
     found: Sequence[NodeShown]
 
     def figure(self) -> Html:
-        """Both trees as a picture."""
         same = [node[:4] for node in self.found] == [node[:4] for node in self.right]
         said = "The tree is right." if same else "What only one of the trees has stands out."
         svg = draw_constituents(self.words, self.found, self.right, " ".join(self.words))
@@ -64,7 +67,6 @@ class Parses(Findings):
     examples: tuple[Drawn, ...]
 
     def chapter(self, step: Step) -> Chapter:
-        """How many brackets are right, of which labels, and some trees."""
         found, (f1, low, high) = self.measures, pick(self.measures, *_F1).values()
         plain = percent(self.baseline)
         rows = [
@@ -90,10 +92,8 @@ class Parses(Findings):
                     f"{percent(found['unlabelled_f1'])}; {percent(found['exact'])} of the trees are right as a whole. "
                     "Only words were given, no tags.", "trees",
                 ),
-                h3("By label"),
-                page.table(("label", "brackets", "precision", "recall", "F1"), rows, (1, 2, 3, 4)),
-                *(page.PARSES if self.examples else []),
-                *(example.figure() for example in self.examples),
+                h3("By label"), page.table(("label", "brackets", "precision", "recall", "F1"), rows, (1, 2, 3, 4)),
+                *(page.PARSES if self.examples else []), *(example.figure() for example in self.examples),
             ],
             commands=[
                 ("corpuscle grammar parse {model} TEXT", "parse other sentences"),
@@ -104,8 +104,7 @@ class Parses(Findings):
         )  # fmt: skip
 
 
-def learn(job: Job, settings: Mapping[str, Any]) -> Parses:
-    """Learn to parse, and measure on trees that were held out."""
+def learn(job: Job, settings: Settings) -> Parses:
     path = job.kit.paths("trees")[0]
     trees = read_brackets(path).without_traces()
     check_enough(path, len(trees), FEWEST_TREES, "tree")
@@ -115,19 +114,14 @@ def learn(job: Job, settings: Mapping[str, Any]) -> Parses:
     )
     found, plain = grammar.parse(test.words), Pcfg(**job.workers).fit(train).parse(test.words)
     return Parses(
-        trees=len(trees),
-        words=trees.words.n_tokens,
-        rules=final.provenance_["rules"],
-        held_out=len(test),
+        trees=len(trees), words=trees.words.n_tokens, rules=final.provenance_["rules"], held_out=len(test),
         measures=bracket_scores(test, found.trees, seed=job.seed),
         baseline=bracket_scores(test, plain.trees, draws=1, seed=job.seed)["labelled_f1"],
-        labels=tuple(bracket_scores_by(test, found.trees, "label")[:_LABELS]),
-        examples=_examples(test, found),
-    )
+        labels=tuple(bracket_scores_by(test, found.trees, "label")[:_LABELS]), examples=_examples(test, found),
+    )  # fmt: skip
 
 
 def _nodes(trees: Trees, sure: np.ndarray | None = None) -> list[NodeShown]:
-    """The nodes of one tree, for a picture."""
     values = [None] * trees.n_nodes if sure is None else [round(float(each), 3) for each in sure]
     rows = zip(trees.labels.strings(), trees.parents.tolist(), trees.spans.tolist(), values, strict=True)
     return [NodeShown(label, parent, first, end, value) for label, parent, (first, end), value in rows]
@@ -149,6 +143,117 @@ def _examples(test: Trees, found: Parsed) -> tuple[Drawn, ...]:
 
 GRAMMAR = Step(
     name="grammar", title="Constituency parser", version=1, needs=("trees",), writes=(FILE,), learn=learn,
-    findings=Parses, check=checked_by(read_brackets, "trees"), learned="a constituency parser",
+    findings=Parses, check=checked_by(trees=read_brackets), learned="a constituency parser",
     settings={"method": "spectral", "estimate": "moments", "states": 8}, kernels="corpuscle.grammar",
+)  # fmt: skip
+
+
+BRACKETS_FILE = "models/brackets.model"
+BRACKETS_SETTINGS = {
+    "method": "treemetric", "classes": 20, "boundaries": 1.0, "lean": 3.0, "max_length": 30, "sentences": 20_000,
+    "rank": 5, "dimensions": 30,
+}  # fmt: skip
+FEWEST_SENTENCES = 1000  # with fewer sentences, words co-vary by chance
+_INDUCED = 4
+
+
+@dataclass(frozen=True)
+class Induced:
+    """A sentence with its tree."""
+
+    words: Sequence[str]
+    nodes: Sequence[NodeShown]
+
+
+@dataclass(frozen=True)
+class Bracketed(Findings):
+    """How much was read, how sure inner brackets are on average, and how many trees just branch to the right."""
+
+    sentences: int
+    words: int
+    classes: int
+    confidence: float
+    right_branching: float
+    examples: tuple[Induced, ...]
+
+    def chapter(self, step: Step) -> Chapter:
+        sentences = counted(self.sentences, "sentence")
+        figures = [
+            page.figure(draw_constituents(each.words, each.nodes, None, " ".join(each.words)), natural=True)
+            for each in self.examples
+        ]
+        return Chapter(
+            headline=f"induced brackets, a hypothesis: from {sentences} without trees",
+            figures=pick(self, "sentences", "words", "classes", "confidence", "right_branching"), cards=[],
+            body=[
+                p("Which words belong together? Nobody has told the computer: words whose neighbours vary together "
+                  "are taken to be near in a tree, and a bracket is likely to end where punctuation often stands "
+                  f"between such words. {counted(self.classes, 'word class', 'word classes')} stood in the place of "
+                  "tags. This is a hypothesis about how sentences are built, not an annotation: look at it, and "
+                  f"test it. A bracket is held to be {percent(self.confidence, 0)} likely on average, by a model "
+                  f"that may be wrong; {percent(self.right_branching, 0)} of the trees just branch to the right."),
+                *([h3("Trees of short sentences"), p("The fainter a node, the less sure."), *figures] * bool(figures)),
+            ],
+            commands=[
+                ("corpuscle grammar parse {model} TEXT --confidence > PARSED", "brackets of other sentences"),
+                ("corpuscle grammar draw PARSED -o tree.svg --tree 1", "a picture of a tree"),
+                ("corpuscle grammar induce TAGGED -o brackets.model", "from words with tags: usually better"),
+            ],
+            verdict=f"A hypothesis from {sentences} without trees: nothing to measure it by. "
+            f"{percent(self.right_branching, 0)} of the trees just branch to the right, as a blind guess would.",
+        )  # fmt: skip
+
+
+def induce(job: Job, settings: Settings) -> Bracketed:
+    """Learn brackets from the first sentences that are neither too short nor too long."""
+    lengths = job.text.lengths
+    good = np.flatnonzero((lengths > 2) & (lengths <= settings["max_length"]))[: settings["sentences"]]
+    path = job.kit.paths("text")[0]
+    check_enough(path, len(good), FEWEST_SENTENCES, "sentence", use=f" of 3 to {settings['max_length']} words")
+    bank = Treebank.from_sentences(list(job.text.select(good)))
+    classes = corpuscle.load(job.pack / CLASSES)
+    sources = class_sources(classes.coarsened(min(settings["classes"], classes.n_classes_)))
+    model = TreeMetric(
+        symbols="classes", top_bracket="learned", **job.common,
+        **{name: settings[name] for name in ("boundaries", "lean", "max_length", "rank", "dimensions")},
+    )  # fmt: skip
+    with naming(path):
+        model.fit(bank, sources=sources)
+    model.save(job.pack / BRACKETS_FILE)
+    part = bank[:1000]
+    found, words = model.brackets(part, confidence=True), model.sentences(part).lengths
+    right = branching("right", words, np.ones(len(words), np.int64))
+    same = (np.array_equal(a, b) for a, b in zip(found.lists(words), right.lists(words), strict=True))
+    inner = found.shares[found.spans[:, 1] - found.spans[:, 0] < np.repeat(words, np.maximum(words - 1, 0))]
+    return Bracketed(
+        sentences=model.provenance_["sentences"], words=model.provenance_["words"],
+        classes=model.provenance_["symbols"], confidence=float(inner.mean()) if len(inner) else 1.0,
+        right_branching=float(np.mean(list(same))), examples=_surest(model, part),
+    )  # fmt: skip
+
+
+def _surest(model: TreeMetric, bank: Treebank) -> tuple[Induced, ...]:
+    """The surest of the short sentences, with their trees."""
+    lengths = model.sentences(bank).lengths
+    short = bank.select((lengths >= 5) & (lengths <= 9))
+    if len(short) == 0:
+        return ()
+    trees, sure = trees_of(model.sentences(short), model.brackets(short, confidence=True))
+    starts = trees.tree_starts
+    inner = trees.spans[:, 1] - trees.spans[:, 0] > 1
+    means = [float(sure[a:b][inner[a:b]].mean()) for a, b in pairwise(starts.tolist())]
+    rows = []
+    for i in np.argsort(-np.array(means), kind="stable")[:_INDUCED].tolist():
+        one, values = trees[i : i + 1], sure[starts[i] : starts[i + 1]].tolist()
+        labels = ["" if label == "W" else label for label in one.labels.strings()]
+        nodes = zip(labels, one.parents.tolist(), one.spans.tolist(), values, strict=True)
+        shown = [NodeShown(label, parent, a, b, round(value, 3)) for label, parent, (a, b), value in nodes]
+        rows.append(Induced(one.words.words(0), shown))
+    return tuple(rows)
+
+
+BRACKETS = Step(
+    name="brackets", title="Induced brackets", version=1, needs=("text",), writes=(BRACKETS_FILE,), learn=induce,
+    findings=Bracketed, check=Job.check_text, settings=BRACKETS_SETTINGS, after=("segment", "classes"),
+    learned="brackets that nobody has annotated", kernels="corpuscle.grammar",
 )  # fmt: skip

@@ -9,16 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import PurePosixPath
 from typing import Any
 
 from corpuscle.packs import page
-from corpuscle.packs.chapter import Card, Chapter
-from corpuscle.packs.findings import Findings, Table, pick
-from corpuscle.packs.job import Job
-from corpuscle.packs.preparation import form_of, read_interlinear
-from corpuscle.packs.step import Step, check_enough
+from corpuscle.packs.chapter import Card, Chapter, Findings, Table, pick
+from corpuscle.packs.intake import read_interlinear
+from corpuscle.packs.step import Job, Settings, Step, check_enough
 from corpuscle.text.html import Html, bdi, div, element, h3, p, span
-from corpuscle.text.interlinear import Interlinear, Phrase, completed, gloss_table, morph_table, write_interlinear
+from corpuscle.text.interlinear import Interlinear, completed, gloss_table, morph_table, write_interlinear
 from corpuscle.text.tables import write_table
 from corpuscle.text.wording import clip, count, counted, percent
 
@@ -42,7 +41,6 @@ class Glossed(Findings):
     shown: Table
 
     def chapter(self, step: Step) -> Chapter:
-        """How much is glossed, what is proposed, a few phrases, and where all of them are."""
         share, phrases = percent(self.glossed / max(1, self.words), 0), counted(self.phrases, "phrase")
         text, html, flextext, morphs = (element("a", name, href=name) for name in (TEXT, PAGE, FLEXTEXT, MORPHS))
         return Chapter(
@@ -53,15 +51,12 @@ class Glossed(Findings):
             ),
             cards=[Card(share, "words of the glossed texts that have a gloss")],
             body=[
-                p(
-                    f"{phrases} were read, {count(self.translated)} of them with a free translation. "
-                    f"{count(self.glosses)} forms have a gloss. {count(self.proposed)} words without one got the gloss "
-                    "that the same word, or its morphs, have most often elsewhere; a question mark says so."
-                ),
+                p(f"{phrases} were read, {count(self.translated)} of them with a free translation. "
+                  f"{count(self.glosses)} forms have a gloss. {count(self.proposed)} words without one got the gloss "
+                  "that the same word, or its morphs, have most often elsewhere; a question mark says so."),
                 p("All texts: ", html, " (to read), ", flextext, " (for FLEx), ", text, " (plain lines). Words with "
                   "their morphs, for example to judge a segmenter: ", morphs, "."),
-                h3("The first phrases"),
-                *map(_phrase, self.shown),
+                h3("The first phrases"), *map(_phrase, self.shown),
             ],
             commands=[],
             verdict=f"{share} of the words have a gloss by people; {counted(self.proposed, 'gloss', 'glosses')} "
@@ -69,10 +64,10 @@ class Glossed(Findings):
         )  # fmt: skip
 
 
-def learn(job: Job, settings: Mapping[str, Any]) -> Glossed:
-    """Read all glossed texts, propose what is missing, and write them in three forms."""
+def learn(job: Job, settings: Settings) -> Glossed:
     described, names = job.kit.described, job.kit.files["interlinear"]
-    texts = [read_interlinear(job.kit.path(name), form_of(name), dict(described.tiers)) for name in names]
+    tiers = dict(described.tiers)
+    texts = [read_interlinear(job.kit.path(name), PurePosixPath(name).suffix.lower()[1:], tiers) for name in names]
     phrases = [phrase for text in texts for phrase in text.phrases]
     check_enough(job.kit.folder, len(phrases), 1, "phrase")
     table, parts = gloss_table(phrases), morph_table(phrases)
@@ -86,23 +81,17 @@ def learn(job: Job, settings: Mapping[str, Any]) -> Glossed:
     write_table(job.pack / MORPHS, ("word", "morphs", "count"), parts)
     glossed = sum(bool(word.glossed) for phrase in phrases for word in phrase.words)
     after = [word for text in whole for phrase in text.phrases for word in phrase.words]
+    first = [phrase for text in whole for phrase in text.phrases if phrase.words][:_SHOWN]
+    shown = [
+        {"words": [(clip(w.form), clip(w.segmented), clip(w.glossed)) for w in phrase.words[:_LONGEST]],
+         "translation": phrase.translation} for phrase in first
+    ]  # fmt: skip
     return Glossed(
-        texts=len(texts),
-        phrases=len(phrases),
-        translated=sum(bool(phrase.translation) for phrase in phrases),
-        words=len(after),
-        glossed=glossed,
-        proposed=sum(bool(word.glossed) for word in after) - glossed,
-        glosses=len(table),
-        morphs=len(parts),
-        shown=tuple(map(_shown, [p for text in whole for p in text.phrases if p.words][:_SHOWN])),
-    )
-
-
-def _shown(phrase: Phrase) -> dict[str, Any]:
-    """The beginning of a phrase, and its translation."""
-    words = [(clip(w.form), clip(w.segmented), clip(w.glossed)) for w in phrase.words[:_LONGEST]]
-    return {"words": words, "translation": phrase.translation}
+        texts=len(texts), phrases=len(phrases), translated=sum(bool(phrase.translation) for phrase in phrases),
+        words=len(after), glossed=glossed, proposed=sum(bool(word.glossed) for word in after) - glossed,
+        glosses=len(table), morphs=len(parts),
+        shown=tuple(shown),
+    )  # fmt: skip
 
 
 def _phrase(row: Mapping[str, Any]) -> Html:

@@ -20,11 +20,8 @@ from corpuscle.figures import Series, line_plot
 from corpuscle.lm import LanguageModel, NgramModel, PlreModel, find_markup
 from corpuscle.measure import Result
 from corpuscle.packs import page
-from corpuscle.packs.chapter import Card, Chapter, amount, grade
-from corpuscle.packs.findings import Findings, Table, pick, with_counts
-from corpuscle.packs.heldout import FEWEST_DOCUMENTS, part_held
-from corpuscle.packs.job import FEWEST_SPACES, Job
-from corpuscle.packs.step import Step
+from corpuscle.packs.chapter import Card, Chapter, Findings, Table, amount, grade, pick, with_counts
+from corpuscle.packs.step import FEWEST_DOCUMENTS, FEWEST_SPACES, Job, Settings, Step, part_held
 from corpuscle.progress import bar
 from corpuscle.random import purpose_id, shuffle, stream
 from corpuscle.text.corpus import Corpus
@@ -40,8 +37,7 @@ _FEWEST_WORDS = 6  # a sentence of a word or two is surprising by accident
 _MOST_WORDS = 60
 _LINE = ("order", "perplexity", "low", "high")
 _SHADES, _BITS_A_SHADE = 7, 2.5
-_SHARES = (0.0, 100.0)
-"""The scale of two plots of shares that stand next to each other."""
+_SHARES = (0.0, 100.0)  # the scale of two plots of shares that stand next to each other
 
 
 def _shown(perplexity: float) -> str:
@@ -97,7 +93,6 @@ class Predicted(Findings):
     ngrams: tuple[int, ...]
 
     def chapter(self, step: Step) -> Chapter:
-        """How sure the model is, whether more text would help, and what surprises it."""
         chosen = self.methods[self.method]
         figures = {name: value for name, value in chosen.to_json().items() if name != "signature"}
         perplexity, simple = _shown(chosen["perplexity"]), _shown(self.orders[0]["perplexity"])
@@ -113,23 +108,17 @@ class Predicted(Findings):
                      f"by frequency alone: {simple}"),
             ],
             body=[
-                *self._in_words(chosen, unseen),
-                h3("Which method"),
-                p(f"At order {self.order}; the first one is in the pack."),
-                self._compared(),
-                self._plots(),
+                *self._in_words(chosen, unseen), h3("Which method"),
+                p(f"At order {self.order}; the first one is in the pack."), self._compared(), self._plots(),
                 h3("The most surprising sentences"),
                 p("The unseen sentences that the model found hardest, word for word. Look here first for other "
                   "languages, misspellings, lists, and passages that were not split into words well."),
                 p("surprisal in bits: ",
                   *(span(f"{i * _BITS_A_SHADE:g}{'+' if i == _SHADES - 1 else ''}", class_=f"s{i}")
                     for i in range(_SHADES)), " ", span("never seen before", class_="unknown"), class_="key"),
-                *map(_shaded, self.surprising),
-                h3("The most ordinary ones"),
-                *map(_shaded, self.ordinary),
+                *map(_shaded, self.surprising), h3("The most ordinary ones"), *map(_shaded, self.ordinary),
                 h3("Sentences that the model made up"),
-                *(page.sentence(page.words(words)) for words in self.sampled if words),
-                h3("Size"),
+                *(page.sentence(page.words(words)) for words in self.sampled if words), h3("Size"),
                 page.facts([*sizes, ("file", f"{self.bytes / 1e6:.2f} MB")]),
                 page.note(f"How the figures were counted: {chosen.signature.replace('|', ', ')}."),
             ],
@@ -149,13 +138,13 @@ class Predicted(Findings):
         how = grade(gain, (3, "It has learned how words follow one another"), (1.5, "It has learned something"),
                     (0, "It knows hardly more than frequencies"))  # fmt: skip
         much = amount(self.words, 20_000, 200_000, "text")
-        return f"{how} {much}: {gain:.1f} times better than guessing by frequency ({_whole(simple)} to {_whole(ours)})."
+        sizes = [count(each) if math.isfinite(each) else "infinite" for each in (simple, ours)]
+        return f"{how} {much}: {gain:.1f} times better than guessing by frequency ({' to '.join(sizes)})."
 
     def _in_words(self, chosen: Result, unseen: str) -> list[Html]:
         held, order, parts = self.held_out, self.order, list[Html]()
-        looks = "looks at each word alone" if order == 1 else f"looks at the last {order - 1} words to predict the next"
-        if order == 2:
-            looks = "looks at the last word to predict the next"
+        last = "last word" if order == 2 else f"last {order - 1} words"
+        looks = "looks at each word alone" if order == 1 else f"looks at the {last} to predict the next"
         whole = "whole documents"
         if held.groups == "sentences":
             few = "there are few documents" if self.documents < FEWEST_DOCUMENTS else "nearly all is in a few documents"
@@ -193,7 +182,6 @@ class Predicted(Findings):
         return parts
 
     def _compared(self) -> Html:
-        """The methods compared on the held-out part."""
         first, rows = next(iter(self.methods)), []
         base = self.methods[first]["perplexity"]
         for name, result in sorted(self.methods.items(), key=lambda item: _perplexity(item[1])):
@@ -255,19 +243,12 @@ def _shaded(sentence: Mapping[str, Any]) -> Html:
 
 def _markup(job: Job, text: Corpus) -> list[InputError]:
     """The first literal edge of a sentence, if there is one."""
-    found = find_markup(text)
-    if found is None:
+    if (found := find_markup(text)) is None:
         return []
     return [InputError(*job.place(found[0]), f"a literal {found[1]}, which stands for the edge of a sentence")]
 
 
-def check(job: Job) -> list[InputError]:
-    """What is wrong with the text."""
-    return job.check_text() or _markup(job, job.raw)
-
-
-def learn(job: Job, settings: Mapping[str, Any]) -> Predicted:
-    """Learn models of several orders, choose one by a tenth that was held out, and learn it from everything."""
+def learn(job: Job, settings: Settings) -> Predicted:
     text, (train, held_out, groups) = job.text, job.split
     if wrong := _markup(job, text):  # a segmenter may have split off what was no word before
         raise wrong[0]
@@ -309,36 +290,26 @@ def learn(job: Job, settings: Mapping[str, Any]) -> Predicted:
         progress.advance()
     recoded, repeated = held_out.recode(train.vocab), seen(item_hashes(train), held_out)
     surprising, ordinary = _surprises(best, held_out)
+    frequencies = np.sort(text.vocab.counts[FIRST:])[::-1]
+    ranks = np.unique(np.geomspace(1, len(frequencies), 60).astype(np.int64))
     return Predicted(
-        words=text.n_tokens,
-        types=len(text.vocab) - FIRST,
-        marked_unknown=int((text.tokens == UNKNOWN).sum()),
-        sentences=len(text),
-        segmented=text is not job.raw,
+        words=text.n_tokens, types=len(text.vocab) - FIRST, marked_unknown=int((text.tokens == UNKNOWN).sum()),
+        sentences=len(text), segmented=text is not job.raw,
         documents=0 if text.document_starts is None else len(text.document_starts) - 1,
         held_out=HeldOut(
             groups, len(held_out), held_out.n_tokens, int(repeated.sum()), int(held_out.lengths[repeated].sum())
         ),
-        orders=tuple(orders),
-        order=best.order_,
-        methods=methods,
-        method=chosen,
+        orders=tuple(orders), order=best.order_, methods=methods, method=chosen,
         coverage=_coverage(train, recoded, job.seed),
-        frequencies=_frequencies(text),
-        surprising=surprising,
-        ordinary=ordinary,
+        frequencies={"rank": ranks.tolist(), "count": frequencies[ranks - 1].tolist()},
+        surprising=surprising, ordinary=ordinary, ngrams=tuple(np.diff(final.tables_.levels).tolist()),
         sampled=tuple(map(tuple, final.sample(_SAMPLED, seed=job.seed, max_length=_MOST_WORDS))),
-        ngrams=tuple(np.diff(final.tables_.levels).tolist()),
-    )
+    )  # fmt: skip
 
 
 def _perplexity(result: Result) -> float:
     """For comparing: what is no number is infinite."""
     return result["perplexity"] if math.isfinite(result["perplexity"]) else math.inf
-
-
-def _whole(perplexity: float) -> str:
-    return count(perplexity) if math.isfinite(perplexity) else "infinite"
 
 
 def _coverage(train: Corpus, held_out: Corpus, seed: int) -> dict[str, Any]:
@@ -366,15 +337,12 @@ def _coverage(train: Corpus, held_out: Corpus, seed: int) -> dict[str, Any]:
     return {"read": read.tolist(), "unseen": unseen.tolist(), "vocabulary": sizes.tolist(), "covered": covered.tolist()}
 
 
-def _frequencies(text: Corpus) -> dict[str, Any]:
-    """How often the r-th most frequent word occurs, for ranks r at equal distances on a log scale."""
-    counts = np.sort(text.vocab.counts[FIRST:])[::-1]
-    ranks = np.unique(np.geomspace(1, len(counts), 60).astype(np.int64))
-    return {"rank": ranks.tolist(), "count": counts[ranks - 1].tolist()}
-
-
 def _surprises(model: LanguageModel, held_out: Corpus) -> tuple[Table, Table]:
     """The held-out sentences with the highest and the lowest surprisal a word, each only once."""
+
+    def rounded(bits: float) -> float | None:
+        return round(float(bits), 3) if np.isfinite(bits) else None
+
     bits, starts = model.surprisals(held_out)
     lengths = held_out.lengths
     means = np.add.reduceat(bits, starts[:-1]) / np.diff(starts)
@@ -392,22 +360,16 @@ def _surprises(model: LanguageModel, held_out: Corpus) -> tuple[Table, Table]:
                 break
             ids = held_out.sentence(i)[:_MOST_WORDS]
             surprisal = bits[starts[i] : starts[i] + len(ids)]
-            words = [
-                [clip(held_out.vocab.word(int(id))), _finite(b), bool(unknown[id])]
-                for id, b in zip(ids, surprisal, strict=True)
-            ]
-            cut = bool(lengths[i] > _MOST_WORDS)
-            chosen[key] = {"words": words, "bits_per_token": _finite(means[i]), "cut": cut}
+            words = [[clip(held_out.vocab.word(int(id))), rounded(b), bool(unknown[id])]
+                     for id, b in zip(ids, surprisal, strict=True)]  # fmt: skip
+            chosen[key] = {"words": words, "bits_per_token": rounded(means[i]), "cut": bool(lengths[i] > _MOST_WORDS)}
         return tuple(chosen.values())
 
     return described(falling, _SURPRISING), described(falling[::-1], _ORDINARY)
 
 
-def _finite(bits: float) -> float | None:
-    return round(float(bits), 3) if np.isfinite(bits) else None
-
-
 LANGUAGE_MODEL = Step(
     name="lm", title="Language model", version=5, needs=("text",), writes=(FILE,), learn=learn, findings=Predicted,
-    check=check, settings=SETTINGS, after=("segment",), learned="a language model", kernels="corpuscle.lm",
+    check=lambda job: job.check_text() or _markup(job, job.raw), settings=SETTINGS, after=("segment",),
+    learned="a language model", kernels="corpuscle.lm",
 )  # fmt: skip

@@ -15,16 +15,12 @@ from typing import Any
 
 import numpy as np
 
-from corpuscle.errors import InputError
 from corpuscle.measure import Result, normalisation_scores
 from corpuscle.normalise import Choice, Normaliser, error_categories, read_slang, survey_of
 from corpuscle.normalise.tokens import is_examined
 from corpuscle.packs import page
-from corpuscle.packs.chapter import Card, Chapter, between, compared
-from corpuscle.packs.findings import Findings, Table, pick, with_counts
-from corpuscle.packs.heldout import tenth
-from corpuscle.packs.job import Job
-from corpuscle.packs.step import LeftOut, Step, check_enough, checked_by, naming
+from corpuscle.packs.chapter import Card, Chapter, Findings, Table, between, compared, pick, with_counts
+from corpuscle.packs.step import Job, LeftOut, Settings, Step, check_enough, checked_by, naming, tenth
 from corpuscle.text.columns import Normalised, read_normalised
 from corpuscle.text.files import read_lines
 from corpuscle.text.html import p
@@ -64,7 +60,6 @@ class Messages(Findings):
     baseline: float = 0.0
 
     def chapter(self, step: Step) -> Chapter:
-        """Before and after, what was changed and why."""
         survey, found = self.survey, self.held_out
         strange, changed = survey["unknown"] / max(1, survey["tokens"]), counted(self.changed, "word")
         headline = f"{percent(strange)} of the words are not standard, {changed} changed"
@@ -80,9 +75,7 @@ class Messages(Findings):
         bins = survey["histogram"]
         rows = [(" ".join(row["before"]), " ".join(filter(None, row["after"]))) for row in self.examples]
         return Chapter(
-            headline=f"messages: {headline}",
-            figures=figures,
-            cards=[card],
+            headline=f"messages: {headline}", figures=figures, cards=[card],
             body=[
                 p(self._in_words(strange)),
                 page.plots([
@@ -140,14 +133,7 @@ class Messages(Findings):
         )
 
 
-def check(job: Job) -> list[InputError]:
-    """The files that cannot be read."""
-    readers = {"noisy": lambda path: list(read_lines(path)), "meant": read_normalised, "slang": read_slang}
-    return [error for role, read in readers.items() for error in checked_by(read, role)(job)]
-
-
-def learn(job: Job, settings: Mapping[str, Any]) -> Messages:
-    """Learn to normalise, measure it where something is known, and show what becomes of the messages."""
+def learn(job: Job, settings: Settings) -> Messages:
     path = job.kit.paths("noisy")[0]
     messages = [line.split() for _, line in read_lines(path)]
     check_enough(path, sum(map(bool, messages)), FEWEST_MESSAGES, "message")
@@ -177,27 +163,22 @@ def learn(job: Job, settings: Mapping[str, Any]) -> Messages:
     frequent = Counter((one.typed.lower(), one.form.lower()) for some in changed for one in some)
     order = sorted((i for i, some in enumerate(changed) if some), key=lambda i: (-min(3, len(changed[i])), i))
     return Messages(
-        messages=len(messages),
-        words=len(words),
-        survey=survey_of(messages, final.lexicon_.number)._asdict(),
+        messages=len(messages), words=len(words), survey=survey_of(messages, final.lexicon_.number)._asdict(),
         annotated=0 if gold is None else len(gold),
         errors={} if gold is None else error_categories(gold, () if slang is None else final.slang_.of.keys()),
-        changed=sum(map(len, changed)),
-        changed_messages=sum(map(bool, changed)),
+        changed=sum(map(len, changed)), changed_messages=sum(map(bool, changed)),
         frequent=tuple((clip(a), clip(b), n) for (a, b), n in frequent.most_common(_FREQUENT)),
         examples=tuple(_example(messages[i], changed[i]) for i in order[:_SHOWN]),
-        reasons=tuple([_reason(one) for i in order for one in changed[i]][:_CHANGES]),
-        held_out=measures,
+        reasons=tuple([_reason(one) for i in order for one in changed[i]][:_CHANGES]), held_out=measures,
         baseline=baseline,
         also_from=tuple(role for role in ("text", "lexicon", "meant", "slang") if job.kit.paths(role)),
-    )
+    )  # fmt: skip
 
 
 def _measured(job: Job, gold: Normalised, fit: Callable[..., Normaliser]) -> tuple[Normaliser, Result, float]:
     """The model of all annotated messages, figures of one that has not seen a tenth of them on that tenth, and F1 of a
     dictionary there."""
-    held = np.zeros(len(gold), bool)
-    held[tenth(range(len(gold)), job.seed, "packs/normaliser")] = True
+    held = np.isin(range(len(gold)), tenth(range(len(gold)), job.seed, "packs/normaliser"))
     model, train, test, final = job.measured(fit, gold, held, file=FILE, path=job.kit.paths("noisy")[0])
     typed = [list(message) for message in test.corpus]
     scores = normalisation_scores(test, model.normalise(typed), seed=job.seed)
@@ -225,19 +206,17 @@ def _example(message: Sequence[str], changed: Sequence[Choice]) -> dict[str, Any
 
 def _reason(one: Choice) -> dict[str, Any]:
     """A changed word with its best candidates, and what spoke most for the first of them against the second."""
-    parts = [parts for _, _, parts in one.ranked[:2]]
-    why = ""
+    parts, why = [parts for _, _, parts in one.ranked[:2]], ""
     if len(parts) == 2:
         names = dict.fromkeys([*parts[0], *parts[1]])
         why = max(names, key=lambda name: parts[0].get(name, 0.0) - parts[1].get(name, 0.0), default="")
-    others = [clip(form) for form, *_ in one.ranked[1:]]
-    row = {"typed": clip(one.typed), "form": clip(one.form), "others": others, "why": why}
-    return row | {"confidence": float(one.confidence)}
+    others, sure = [clip(form) for form, *_ in one.ranked[1:]], float(one.confidence)
+    return {"typed": clip(one.typed), "form": clip(one.form), "others": others, "why": why, "confidence": sure}
 
 
 NORMALISER = Step(
     name="normaliser", title="Messages in standard spelling", version=2, needs=("noisy",), writes=(FILE,), learn=learn,
-    findings=Messages, check=check, settings={"decode": "joint", "min_count": 2},
+    findings=Messages, settings={"decode": "joint", "min_count": 2}, wants=("text", "lexicon", "meant", "slang"),
+    check=checked_by(noisy=lambda path: list(read_lines(path)), meant=read_normalised, slang=read_slang),
     learned="to write messages in standard spelling", kernels="corpuscle.normalise",
-    wants=("text", "lexicon", "meant", "slang"),
 )  # fmt: skip

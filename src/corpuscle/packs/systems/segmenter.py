@@ -9,18 +9,15 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import accumulate, pairwise
+from itertools import accumulate, islice, pairwise
 from typing import Any
 
 import numpy as np
 
 from corpuscle.measure import Result, segmentation_scores
 from corpuscle.packs import page
-from corpuscle.packs.chapter import Card, Chapter, grade
-from corpuscle.packs.findings import Findings, pick, with_counts
-from corpuscle.packs.heldout import part_held, split
-from corpuscle.packs.job import FEWEST_SPACES, SEGMENTED, Job
-from corpuscle.packs.step import LeftOut, Step, by_rule, naming
+from corpuscle.packs.chapter import Card, Chapter, Findings, grade, pick, with_counts
+from corpuscle.packs.step import FEWEST_SPACES, SEGMENTED, Job, LeftOut, Step, by_rule, naming, part_held, split
 from corpuscle.segment import NestedSegmenter
 from corpuscle.segment.chain import HISTORY
 from corpuscle.text import read_text, write_text
@@ -36,7 +33,7 @@ MOST, FEWEST, LETTERS = 200, 30, 40_000_000
 SETTINGS = {"method": "npylm", "order": 2, "sweeps": f"{MOST}; fewer, down to {FEWEST}, for large texts"}
 
 _EXAMPLES, _LONGEST, _DRAWS, _FREQUENT = 24, 60, 50, 40
-_SURE, _MAYBE = 0.8, 0.2
+_SURE, _MAYBE, _MOST_LETTERS = 0.8, 0.2, 12
 
 Example = Sequence[tuple[str, bool, float]]
 """A sentence in letters: each with the chosen cut before it, and the probability of one."""
@@ -57,7 +54,7 @@ class Segmented(Findings):
     whole ``groups``), and how far a model that has not seen those and the one in the pack agree there.
 
     ``history``: sweep by sweep; ``growth``: different words (``types``) among the first n that were ``read``;
-    ``lengths``: shares of words with 1, 2, 3 ... letters.
+    ``lengths``: shares of words with 1, 2, 3 ... letters; the last is for all longer ones.
     """
 
     letters: int
@@ -75,7 +72,6 @@ class Segmented(Findings):
     examples: tuple[Example, ...]
 
     def chapter(self, step: Step) -> Chapter:
-        """How its words were found, how sure they are, how the lexicon grew, and examples."""
         held, agreed, length = self.held_out, self.agreement, self.letters / max(1, self.words)
         boundaries, chance = percent(agreed["boundary_f1"], 0), percent(1 / max(1.0, length), 0)
         how = grade(
@@ -103,24 +99,20 @@ class Segmented(Findings):
         held, agreed, part = self.held_out, self.agreement, part_held(self.held_out["letters"] / self.letters)
         low, high = pick(held, "low", "high").values()
         return [
-            p(
-                f"Fewer than {percent(FEWEST_SPACES, 0)} of the characters of this text are spaces, so its words had "
-                f"to be found first. In {self.sweeps} rounds over the text the computer drew the words of each "
-                "sentence anew, given those of all others: words are what makes the whole text most probable. It found "
-                f"{count(self.words)} words, {count(self.types)} different ones, with {length:.2f} letters on average. "
-                f"The longest word it considers has {self.max_word} letters. The split text is in {SEGMENTED}, all "
-                f"words are in {WORDS}, and all that follows in this report is about those words."
-            ),
-            p(
-                f"There are no gold words to compare with. A model that learned without {part} of the text "
-                f"({counted(int(held['sentences']), 'sentence')}) needs {held['bits_per_letter']:.2f} bits to predict "
-                f"a letter of that part (perplexity {held['perplexity']:.2f}, 95 % interval {low:.2f} to {high:.2f}). "
-                f"{percent(held['known'])} of the words that it finds there also occur in the rest. It and the model "
-                "in the pack, which has the same settings and learned from everything, agree on "
-                f"{percent(agreed['f1'])} of the words and {percent(agreed['boundary_f1'])} of the boundaries of these "
-                "sentences: where they do not, the text says too little, and one should not trust either."
-            ),
-        ]
+            p(f"Fewer than {percent(FEWEST_SPACES, 0)} of the characters of this text are spaces, so its words had "
+              f"to be found first. In {self.sweeps} rounds over the text the computer drew the words of each "
+              "sentence anew, given those of all others: words are what makes the whole text most probable. It found "
+              f"{count(self.words)} words, {count(self.types)} different ones, with {length:.2f} letters on average. "
+              f"The longest word it considers has {self.max_word} letters. The split text is in {SEGMENTED}, all "
+              f"words are in {WORDS}, and all that follows in this report is about those words."),
+            p(f"There are no gold words to compare with. A model that learned without {part} of the text "
+              f"({counted(int(held['sentences']), 'sentence')}) needs {held['bits_per_letter']:.2f} bits to predict "
+              f"a letter of that part (perplexity {held['perplexity']:.2f}, 95 % interval {low:.2f} to {high:.2f}). "
+              f"{percent(held['known'])} of the words that it finds there also occur in the rest. It and the model "
+              "in the pack, which has the same settings and learned from everything, agree on "
+              f"{percent(agreed['f1'])} of the words and {percent(agreed['boundary_f1'])} of the boundaries of these "
+              "sentences: where they do not, the text says too little, and one should not trust either."),
+        ]  # fmt: skip
 
     def _plots(self) -> Html:
         rounds, history = list(range(1, len(self.history) + 1)), np.array(self.history)
@@ -183,13 +175,14 @@ def _split(example: Example) -> Html:
 
 
 def learn(job: Job, settings: Mapping[str, Any]) -> Segmented:
-    """Split the text into words, write it with a list of its words, and measure on a tenth that was held out."""
     raw, folder = job.raw, job.kit.folder / "text"
     if not job.unspaced:
         reason = f"{percent(job.share_of_spaces)} of the characters of the text are spaces: its words are known"
         raise LeftOut(folder, None, reason)
     sweeps = by_rule(settings["sweeps"], number_of_sweeps(job.letters))
-    model, cut = NestedSegmenter(order=settings["order"], sweeps=sweeps, **job.common), _cut_lines(job)
+    model, cut = NestedSegmenter(order=settings["order"], sweeps=sweeps, **job.common), None
+    if (paths := job.kit.paths("segmented")) and (lines := read_text(*paths, unk_token="literal")).n_tokens:
+        cut = lines  # that somebody has cut into words
     train, held_out, groups = split(raw, job.seed)
     with naming(folder):
         measured = job.fit(model.replace(), train, _without(cut, held_out), name="models/segment.measured.model")
@@ -204,6 +197,10 @@ def learn(job: Job, settings: Mapping[str, Any]) -> Segmented:
     order = np.argsort(-counts, kind="stable")
     frequent = [(words.vocab.word(int(i)), int(counts[i])) for i in order if counts[i] and i >= FIRST]
     write_table(job.pack / WORDS, (), frequent)
+    _, first = np.unique(words.tokens, return_index=True)
+    read = np.unique(np.geomspace(1, max(1, words.n_tokens), 40).astype(np.int64))
+    letters = np.array([0] * FIRST + [min(len(word), _MOST_LETTERS) for word in words.vocab.strings[FIRST:]])
+    lengths = np.bincount(letters[words.tokens], minlength=_MOST_LETTERS + 1)[1:]
     agreed = segmentation_scores(seen, unseen, draws=1)
     known = unseen.recode(measured.segment(train).vocab).tokens != UNKNOWN
     return Segmented(
@@ -216,19 +213,12 @@ def learn(job: Job, settings: Mapping[str, Any]) -> Segmented:
         held_out=with_counts(found, sentences=len(held_out), known=float(known.mean())),
         agreement={name: 1.0 if agreed["f1"] == 1.0 else agreed[name] for name in ("f1", "boundary_f1")},
         history=final.history_[0, 1:, : len(HISTORY)].tolist(),  # nothing is predicted before the first round
-        growth=_growth(words),
-        lengths=_lengths(words),
+        growth={"read": read.tolist(), "types": np.searchsorted(np.sort(first), read, side="left").tolist()},
+        lengths=tuple((lengths / max(1, lengths.sum())).tolist()),
         frequent=tuple((clip(word), n) for word, n in frequent[:_FREQUENT]),
         examples=_examples(measured, held_out, job.seed),
         also_from=() if cut is None else ("segmented",),
     )
-
-
-def _cut_lines(job: Job) -> Corpus | None:
-    """Lines that somebody has cut into words, if there are any."""
-    paths = job.kit.paths("segmented")
-    lines = read_text(*paths, unk_token="literal") if paths else None
-    return None if lines is None or lines.n_tokens == 0 else lines
 
 
 def _without(lines: Corpus | None, text: Corpus) -> Corpus | None:
@@ -240,20 +230,6 @@ def _without(lines: Corpus | None, text: Corpus) -> Corpus | None:
     return lines.select(kept).counted() if kept.any() else None
 
 
-def _growth(words: Corpus) -> dict[str, Any]:
-    """How many different words there are among the first n words of the text."""
-    _, first = np.unique(words.tokens, return_index=True)
-    read = np.unique(np.geomspace(1, max(1, words.n_tokens), 40).astype(np.int64))
-    return {"read": read.tolist(), "types": np.searchsorted(np.sort(first), read, side="left").tolist()}
-
-
-def _lengths(words: Corpus) -> tuple[float, ...]:
-    """The share of words with 1, 2, 3 ... letters; the last is for all longer ones."""
-    lengths = np.array([0] * FIRST + [min(len(word), 12) for word in words.vocab.strings[FIRST:]])
-    counts = np.bincount(lengths[words.tokens], minlength=13)[1:]
-    return tuple((counts / max(1, counts.sum())).tolist())
-
-
 def _examples(model: NestedSegmenter, held_out: Corpus, seed: int) -> tuple[Example, ...]:
     """Unseen sentences as letters with the chosen cut and the probability of a cut before each."""
     some = held_out[:_EXAMPLES]
@@ -262,16 +238,10 @@ def _examples(model: NestedSegmenter, held_out: Corpus, seed: int) -> tuple[Exam
     spelled = letters.vocab.decode(letters.tokens)
     result = []
     for i, (first, last) in enumerate(pairwise(letters.starts.tolist())):
-        begins, at = set(), 0
-        for word in words.words(i):
-            begins.add(at)
-            at += len(word)
-        cuts, at = [], 0
-        for letter in spelled[first:last]:
-            cuts.append(at in begins)
-            at += len(letter)
-        rows = zip(spelled[first:last], cuts, probabilities[first:last].tolist(), strict=True)
-        result.append([(letter, cut, round(p, 2)) for letter, cut, p in list(rows)[:_LONGEST]])
+        begins = set(accumulate(map(len, words.words(i)), initial=0))
+        places = accumulate(map(len, spelled[first:last]), initial=0)
+        rows = zip(spelled[first:last], places, probabilities[first:last].tolist(), strict=False)
+        result.append([(letter, at in begins, round(p, 2)) for letter, at, p in islice(rows, _LONGEST)])
     return tuple(filter(None, result))
 
 

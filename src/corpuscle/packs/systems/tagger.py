@@ -7,7 +7,6 @@ is learned from all of them with the same settings: that is the one in the pack.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,19 +15,15 @@ import numpy as np
 from corpuscle.measure import Result, tagging, tagging_by_tag
 from corpuscle.measure.tags import TAG_LAYERS
 from corpuscle.packs import page
-from corpuscle.packs.chapter import Card, Chapter, between, grade, learned_from
-from corpuscle.packs.findings import Findings, Table
-from corpuscle.packs.job import Job
-from corpuscle.packs.step import Step, check_enough
+from corpuscle.packs.chapter import Card, Chapter, Findings, Table, between, grade, learned_from
+from corpuscle.packs.step import Job, Settings, Step, check_enough
 from corpuscle.tag import Tagger
 from corpuscle.text.scripts import isolated
 from corpuscle.text.treebank import Treebank
 from corpuscle.text.wording import clip, counted, percent
 
 FILE = "models/tagger.model"
-FEWEST_SENTENCES = 20
-"""With fewer, a tenth of them says nothing."""
-
+FEWEST_SENTENCES = 20  # with fewer, a tenth of them says nothing
 _CONFUSIONS, _ERRORS, _AROUND = 12, 12, 4
 _NAMES = {
     "upos": "parts of speech", "xpos": "tags of the treebank", "feats": "morphological features", "lemma": "lemmas",
@@ -49,7 +44,6 @@ class Tagged(Findings):
     errors: tuple[tuple[str, str, str, str, str, bool], ...]
 
     def chapter(self, step: Step) -> Chapter:
-        """How many tags are right, which are taken for which, and words that came out wrong."""
         found, main = self.measures, self.layers[0]
         share, low, high = found[main], found[f"{main}_low"], found[f"{main}_high"]
         simple = calling = new = ""
@@ -104,8 +98,7 @@ class Tagged(Findings):
         )  # fmt: skip
 
 
-def learn(job: Job, settings: Mapping[str, Any]) -> Tagged:
-    """Learn to tag, and measure on sentences that were held out."""
+def learn(job: Job, settings: Settings) -> Tagged:
     path, bank = job.kit.paths("tagged")[0], job.trees
     check_enough(path, int((bank.corpus.lengths > 0).sum()), FEWEST_SENTENCES, "annotated sentence")
     tagger, _, held, _ = job.measured(

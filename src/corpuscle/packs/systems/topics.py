@@ -18,11 +18,8 @@ from corpuscle.figures import shaded_text
 from corpuscle.figures.svg import colour_of
 from corpuscle.measure import Result
 from corpuscle.packs import page
-from corpuscle.packs.chapter import Card, Chapter, between, grade
-from corpuscle.packs.findings import Findings, Table, pick
-from corpuscle.packs.heldout import held_documents
-from corpuscle.packs.job import Job
-from corpuscle.packs.step import LeftOut, Step, by_rule, check_enough, naming
+from corpuscle.packs.chapter import Card, Chapter, Findings, Table, between, grade, pick
+from corpuscle.packs.step import Job, LeftOut, Settings, Step, by_rule, check_enough, held_documents, naming
 from corpuscle.text.corpus import Corpus
 from corpuscle.text.html import Html, element, fragment, h3, p, span
 from corpuscle.text.scripts import isolated
@@ -78,7 +75,6 @@ class Topics(Findings):
     marked: Table
 
     def chapter(self, step: Step) -> Chapter:
-        """What they are, whether they help, and texts whose topical words are shaded."""
         plain, topical = self.measures["plain"], self.measures["topics"]
         without, perplexity = plain["perplexity"], topical["perplexity"]
         gain, documents = 1 - perplexity / without, counted(self.documents, "document")
@@ -96,29 +92,24 @@ class Topics(Findings):
                 f"without topics: {without:,.1f}",
             )],
             body=[
-                p(
-                    "Each word comes from the general language or from a topic of its document: the model has found "
-                    f"out which, from nothing but the words, in {self.sweeps} rounds over the text. The number of "
-                    f"topics follows a rule (the {step.settings['topics']}): {self.topics} for {documents}. More about "
-                    f"each of them is in {TABLE}, and how much of each is in every document in {DOCUMENTS}."
-                ),
-                p(
-                    f"Does it help? On {counted(self.held_out['documents'], 'document')} "
-                    f"({counted(self.held_out['words'], 'word')}) that neither had seen, a model with topics has a "
-                    f"perplexity of {perplexity:,.1f} {between(**pick(topical, 'low', 'high'), write=_number)}, and "
-                    "one without topics, of the same order and with at least "
-                    f"{step.settings['sweeps_without_topics']} rounds, {without:,.1f} "
-                    f"({' to '.join(map(_number, pick(plain, 'low', 'high').values()))}): it is {percent(abs(gain))} "
-                    f"{'lower' if gain > 0 else 'higher'}. The model guesses the topics of a document while it reads "
-                    "it. Words that occur only once are unknown to both, and ends of sentences are not predicted, so "
-                    "these figures cannot be compared with those of the language model. The model in the pack has the "
-                    "same settings and learned from all documents."
-                ),
+                p("Each word comes from the general language or from a topic of its document: the model has found "
+                  f"out which, from nothing but the words, in {self.sweeps} rounds over the text. The number of "
+                  f"topics follows a rule (the {step.settings['topics']}): {self.topics} for {documents}. More about "
+                  f"each of them is in {TABLE}, and how much of each is in every document in {DOCUMENTS}."),
+                p(f"Does it help? On {counted(self.held_out['documents'], 'document')} "
+                  f"({counted(self.held_out['words'], 'word')}) that neither had seen, a model with topics has a "
+                  f"perplexity of {perplexity:,.1f} {between(**pick(topical, 'low', 'high'), write=_number)}, and "
+                  "one without topics, of the same order and with at least "
+                  f"{step.settings['sweeps_without_topics']} rounds, {without:,.1f} "
+                  f"({' to '.join(map(_number, pick(plain, 'low', 'high').values()))}): it is {percent(abs(gain))} "
+                  f"{'lower' if gain > 0 else 'higher'}. The model guesses the topics of a document while it reads "
+                  "it. Words that occur only once are unknown to both, and ends of sentences are not predicted, so "
+                  "these figures cannot be compared with those of the language model. The model in the pack has the "
+                  "same settings and learned from all documents."),
                 h3("Topics, the most used first"),
                 p("The words that say most about each topic; below them phrases that it likes, and where there is "
                   "most of it."),
-                page.grid(map(_topic, self.topics_shown)),
-                h3("Topical words"),
+                page.grid(map(_topic, self.topics_shown)), h3("Topical words"),
                 p("The beginnings of some documents, read by the model in the pack, so that the topics are those "
                   "above. It has learned from these documents too, so it knows them better than it would know new "
                   "ones."),
@@ -149,7 +140,6 @@ class Topics(Findings):
 
 
 def _topic(topic: Mapping[str, Any]) -> Html:
-    """A topic in a small box."""
     shown = dict.fromkeys(phrase.removeprefix("<s> ") for phrase in topic["phrases"])  # few readers know what <s> is
     phrases = page.words(shown, between=" · ")
     return page.card(
@@ -161,8 +151,7 @@ def _topic(topic: Mapping[str, Any]) -> Html:
     )
 
 
-def learn(job: Job, settings: Mapping[str, Any]) -> Topics:
-    """Learn topics, write them and those of every document, and measure with and without on unseen documents."""
+def learn(job: Job, settings: Settings) -> Topics:
     text, folder = job.text, job.kit.folder / "text"
     documents = 0 if text.document_starts is None else len(text.document_starts) - 1
     check_enough(folder, documents, FEWEST_DOCUMENTS, "document", use=" for topics")
@@ -192,14 +181,12 @@ def learn(job: Job, settings: Mapping[str, Any]) -> Topics:
     shares = np.array([document.shares for document in read])
     shown = [
         {
-            "number": topic.number,
-            "share": topic.share,
-            "words": [clip(word) for word, _ in topic.words],
+            "number": topic.number, "share": topic.share, "words": [clip(word) for word, _ in topic.words],
             "phrases": [clip(phrase.text) for phrase in topic.phrases],
             "documents": [read[i].name for i in np.argsort(-shares[:, topic.number - 1])[:_EXAMPLES]],
         }
         for topic in summaries(final, _WORDS, _PHRASES)
-    ]
+    ]  # fmt: skip
     rows = (
         (each.number, each.share, " ".join(word for word, _ in each.words), " | ".join(p.text for p in each.phrases))
         for each in summaries(final, 50, 50)
@@ -208,16 +195,11 @@ def learn(job: Job, settings: Mapping[str, Any]) -> Topics:
     heading = ("document", "words", *(f"topic_{k}" for k in range(1, final.topics_ + 1)))
     write_table(job.pack / DOCUMENTS, heading, ((each.name, each.words, *each.shares) for each in read))
     return Topics(
-        documents=documents,
-        words=text.n_tokens,
-        topics=topics,
-        sweeps=sweeps,
-        held_out={"documents": int(held.sum()), "words": unseen.n_tokens},
-        measures=measures,
-        topics_shown=tuple(shown),
+        documents=documents, words=text.n_tokens, topics=topics, sweeps=sweeps,
+        held_out={"documents": int(held.sum()), "words": unseen.n_tokens}, measures=measures, topics_shown=tuple(shown),
         history=tuple(final.history_.tolist()),
         marked=_marked(final, text, np.flatnonzero(held)[:_MARKED], job.seed, particles),
-    )
+    )  # fmt: skip
 
 
 def _marked(model: NgramTopicModel, text: Corpus, chosen: np.ndarray, seed: int, particles: int) -> Table:

@@ -7,19 +7,14 @@ is the one in the pack.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from corpuscle.measure import Result, bleu
 from corpuscle.packs import page
-from corpuscle.packs.chapter import Card, Chapter, amount, between, grade, learned_from
-from corpuscle.packs.findings import Findings, pick
-from corpuscle.packs.heldout import tenth
-from corpuscle.packs.job import Job
-from corpuscle.packs.step import Step, check_enough, naming
+from corpuscle.packs.chapter import Card, Chapter, Findings, amount, between, grade, learned_from, pick
+from corpuscle.packs.step import Job, Settings, Step, check_enough, naming, tenth
 from corpuscle.packs.systems.alignments import LINKS
 from corpuscle.text import Bitext
 from corpuscle.text.alignments import read_pharaoh
@@ -27,9 +22,7 @@ from corpuscle.text.wording import beginning, counted, percent
 from corpuscle.translate import PhraseTranslator
 
 FILE = "models/translate.model"
-FEWEST_PAIRS = 1000
-"""With fewer, most words of a new sentence are unknown."""
-
+FEWEST_PAIRS = 1000  # with fewer, most words of a new sentence are unknown
 _SHOWN, _WORDS, _LONGEST = 12, 30, 100
 
 
@@ -49,7 +42,6 @@ class Drafts(Findings):
     examples: tuple[tuple[str, str, str], ...]
 
     def chapter(self, step: Step) -> Chapter:
-        """How near its drafts come to people's translations, and some of them."""
         score, much = 100 * self.measures["bleu"], amount(self.pairs, 2_000, 50_000, "translations", ("few", "many"))
         low, high = (100 * edge for edge in pick(self.measures, "low", "high").values())
         how = grade(score, (40, "Good drafts"), (20, "Drafts to correct"), (10, "Rough drafts"), (0, "Hardly usable"))
@@ -86,8 +78,7 @@ class Drafts(Findings):
         )  # fmt: skip
 
 
-def learn(job: Job, settings: Mapping[str, Any]) -> Drafts:
-    """Learn to translate, and measure on pairs that were held out."""
+def learn(job: Job, settings: Settings) -> Drafts:
     bitext, folder = job.parallel.bitext, job.kit.folder / "parallel"
     lengths = np.column_stack([bitext.source.lengths, bitext.target.lengths])
     usable = np.flatnonzero(((lengths > 0) & (lengths <= _LONGEST)).all(axis=1))
@@ -106,15 +97,10 @@ def learn(job: Job, settings: Mapping[str, Any]) -> Drafts:
     missing = sum(word in unknown for words in test.source for word in words)
     shown = [[beginning(text.split(), _WORDS) for text in each[:_SHOWN]] for each in (sources, found, wanted)]
     return Drafts(
-        pairs=len(usable),
-        held_out=len(test),
-        tuned_on=model.provenance_["tuning_pairs"],
-        entries=len(final.table_),
-        measures=bleu(found, wanted, seed=job.seed),
-        unknown=missing / max(1, test.source.n_tokens),
-        same=sum(a == b for a, b in zip(found, wanted, strict=True)),
-        examples=tuple(zip(*shown, strict=True)),
-    )
+        pairs=len(usable), held_out=len(test), tuned_on=model.provenance_["tuning_pairs"], entries=len(final.table_),
+        measures=bleu(found, wanted, seed=job.seed), unknown=missing / max(1, test.source.n_tokens),
+        same=sum(a == b for a, b in zip(found, wanted, strict=True)), examples=tuple(zip(*shown, strict=True)),
+    )  # fmt: skip
 
 
 TRANSLATOR = Step(

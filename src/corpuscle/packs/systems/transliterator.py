@@ -18,11 +18,8 @@ from corpuscle.errors import InputError
 from corpuscle.figures import phrase_lattice
 from corpuscle.measure import Result, news_measures
 from corpuscle.packs import page
-from corpuscle.packs.chapter import Card, Chapter, between, grade, learned_from
-from corpuscle.packs.findings import Findings, Table, pick
-from corpuscle.packs.heldout import tenth
-from corpuscle.packs.job import Job
-from corpuscle.packs.step import LeftOut, Step, check_enough, naming, wrong_files
+from corpuscle.packs.chapter import Card, Chapter, Findings, Table, between, grade, learned_from, pick
+from corpuscle.packs.step import Job, LeftOut, Settings, Step, check_enough, naming, tenth, wrong_files
 from corpuscle.text.html import p
 from corpuscle.text.pairs import Pair, read_pairs
 from corpuscle.text.scripts import clusters, isolated
@@ -41,9 +38,7 @@ SETTINGS: dict[str, Any] = {
     "method": "the best of phrase, neural and combined", "candidates": 20, "neural_from": 2000,
     "network": {"preset": "tiny"},
 }  # fmt: skip
-FEWEST_NAMES = 100
-"""With fewer, nine tenths of nine tenths are too few to learn from."""
-
+FEWEST_NAMES = 100  # with fewer, nine tenths of nine tenths are too few to learn from
 _ERRORS, _CONFUSIONS, _DRAWN, _WAYS, _TUNING = 12, 10, 2, 4, 500
 _NAMES = {"phrase": "phrases of letters", "neural": "a network", "combined": "both together"}
 
@@ -70,7 +65,6 @@ class Written(Findings):
     lattices: tuple[Ways, ...]
 
     def chapter(self, step: Step) -> Chapter:
-        """How often it is right, ways to write a name, and typical errors."""
         found, interval = self.measures, (self.measures["acc_low"], self.measures["acc_high"])
         acc, exactly, simple = percent(found["acc"]), percent(found["acc"], 0), percent(self.baseline, 0)
         tuned = f"were tuned on {counted(self.tuned_on, 'name')} of the other nine tenths"
@@ -124,14 +118,12 @@ class Written(Findings):
 
 
 def check(job: Job) -> list[InputError]:
-    """The lines that are no names."""
     wrong: list[InputError] = []
     unreadable = wrong_files(read_pairs, [(path, wrong) for path in job.kit.paths("names")])
     return wrong + unreadable
 
 
-def learn(job: Job, settings: Mapping[str, Any]) -> Written:
-    """Learn to write names in the other script, and measure on names that were held out."""
+def learn(job: Job, settings: Settings) -> Written:
     paths = job.kit.paths("names")
     pairs = [pair for path in paths for pair in read_pairs(path)]
     check_enough(paths[0], len(pairs), FEWEST_NAMES, "name")
@@ -139,7 +131,7 @@ def learn(job: Job, settings: Mapping[str, Any]) -> Written:
         return _learned(job, pairs, settings)
 
 
-def _learned(job: Job, pairs: list[Pair], settings: Mapping[str, Any]) -> Written:
+def _learned(job: Job, pairs: list[Pair], settings: Settings) -> Written:
     model = PhraseTransliterator(**job.common)
     normal = model.spelling.normal
     sources = list(dict.fromkeys(normal(pair.source) for pair in pairs))
@@ -163,30 +155,25 @@ def _learned(job: Job, pairs: list[Pair], settings: Mapping[str, Any]) -> Writte
     _final(job, pairs, model, rivals[chosen], settings["network"]).save(job.pack / FILE)
     wrong: list[dict[str, Any]] = [
         {
-            "source": clip(pair.source),
-            "found": clip(found[0]) if found else "",
-            "wanted": clip(wanted[0]),
+            "source": clip(pair.source), "found": clip(found[0]) if found else "", "wanted": clip(wanted[0]),
             "rank": next((rank for rank, target in enumerate(found, 1) if target in wanted), None),
         }
         for pair, found, wanted in zip(test, answers[chosen], references, strict=True)
         if not found or found[0] not in wanted
-    ]
+    ]  # fmt: skip
     confused = Counter(_difference(row["found"], row["wanted"]) for row in wrong)
     words = list(dict.fromkeys(max(normal(pair.source).split(), key=len) for pair in test))
+    ways = {word: model.derivations(word, _WAYS) for word in words[:_DRAWN] if chosen == "phrase"}
+    lattices = tuple((w, tuple((best, tuple(pieces)) for (best, _), pieces in found)) for w, found in ways.items())
     return Written(
-        pairs=len(pairs),
-        held_out=len(test),
-        tuned_on=model.provenance_["tuning_pairs"],
-        rounds=len(model.history_),
-        measures=measures[chosen],
-        chosen=chosen,
-        rivals={name: found["acc"] for name, found in measures.items()},
+        pairs=len(pairs), held_out=len(test), tuned_on=model.provenance_["tuning_pairs"], rounds=len(model.history_),
+        measures=measures[chosen], chosen=chosen, rivals={name: found["acc"] for name, found in measures.items()},
         baseline=news_measures(written(LetterMap().fit(train)), references, seed=job.seed)["acc"],
         errors=tuple(wrong[:_ERRORS]),
         confusions=tuple((found, wanted, n) for (found, wanted), n in confused.most_common(_CONFUSIONS)),
         wrong=len(wrong),
-        lattices=tuple((word, _ways(model, word)) for word in words[:_DRAWN]) if chosen == "phrase" else (),
-    )
+        lattices=lattices,
+    )  # fmt: skip
 
 
 def _networks(job: Job, train: list[Pair], size: Mapping[str, Any]) -> dict[str, Transliterator]:
@@ -213,25 +200,18 @@ def _final(
     return chosen.with_models(phrase, job.fit(network, pairs, None, name=NETWORK))
 
 
-def _ways(model: PhraseTransliterator, word: str) -> tuple[Any, ...]:
-    """The best ways to write a word: the whole and its phrases."""
-    return tuple((target, tuple(phrases)) for (target, _), phrases in model.derivations(word, _WAYS))
-
-
 def _difference(found: str, wanted: str) -> tuple[str, str]:
     """What is left of two strings without the grapheme clusters that they have in common at the beginning and end.
 
     >>> _difference("karan", "kiran")
     ('a', 'i')
     """
-    a, b = clusters(found), clusters(wanted)
-    first = 0
-    while first < min(len(a), len(b)) and a[first] == b[first]:
-        first += 1
-    last = 0
-    while last < min(len(a), len(b)) - first and a[-1 - last] == b[-1 - last]:
-        last += 1
-    return "".join(a[first : len(a) - last]), "".join(b[first : len(b) - last])
+    a, b = list(clusters(found)), list(clusters(wanted))
+    while a and b and a[0] == b[0]:
+        del a[0], b[0]
+    while a and b and a[-1] == b[-1]:
+        del a[-1], b[-1]
+    return "".join(a), "".join(b)
 
 
 TRANSLITERATOR = Step(

@@ -19,10 +19,8 @@ import numpy as np
 
 from corpuscle.figures import LeafShown, merge_tree
 from corpuscle.packs import page
-from corpuscle.packs.chapter import Card, Chapter
-from corpuscle.packs.findings import Findings, Table, pick
-from corpuscle.packs.job import Job
-from corpuscle.packs.step import Step
+from corpuscle.packs.chapter import Card, Chapter, Findings, Table, pick
+from corpuscle.packs.step import Job, Settings, Step
 from corpuscle.text.html import element, h3, p
 from corpuscle.text.vocab import FIRST
 from corpuscle.text.wording import clip, counted, percent
@@ -31,8 +29,7 @@ from corpuscle.words import ExchangeClasses, tree_shown
 FILE = "models/classes.model"
 SETTINGS = {"method": "exchange", "classes": "square root of the words that occur at least twice"}
 _MOST_CLASSES, _WORDS_SHOWN, _BARS, _SHOWN = 1000, 12, 10, 24
-_LEAVES = 40
-"""The picture of the tree has at most this number of classes."""
+_LEAVES = 40  # the picture of the tree has at most this number of classes
 
 
 def number_of_classes(counts: np.ndarray) -> int:
@@ -57,7 +54,6 @@ class Classes(Findings):
     tree: Mapping[str, Any]
 
     def chapter(self, step: Step) -> Chapter:
-        """Their tree, all of them with their most frequent words, and how much of the text each covers."""
         classes, bits = self.classes, self.mutual_information_bits
         leaves = [LeafShown(*leaf) for leaf in self.tree["leaves"]]
         grouped, types = counted(len(classes), "class", "classes"), counted(self.types, "word")
@@ -78,17 +74,13 @@ class Classes(Findings):
             figures={"classes": len(classes), **pick(self, "types", "mutual_information_bits")},
             cards=[Card(f"{bits:.1f} bits", f"that a class tells about the next one; {grouped}", "by chance: 0")],
             body=[
-                p(
-                    "Words of one class stand in similar places: the words before and after them belong to the same "
-                    "classes. Nobody told the computer what a noun or an ending is; many classes will still look like "
-                    "parts of speech, paradigm cells, or topics. Rare words are placed by little evidence: trust the "
-                    "first ones of a class most."
-                ),
-                p(
-                    f"The largest class has {percent(classes[0]['share'])} of the text. Knowing the class of a word "
-                    f"tells {bits:.2f} bits about the class of the next. The number of classes follows a rule (the "
-                    f"{step.settings['classes']}); the last command below learns another number of them."
-                ),
+                p("Words of one class stand in similar places: the words before and after them belong to the same "
+                  "classes. Nobody told the computer what a noun or an ending is; many classes will still look like "
+                  "parts of speech, paradigm cells, or topics. Rare words are placed by little evidence: trust the "
+                  "first ones of a class most."),
+                p(f"The largest class has {percent(classes[0]['share'])} of the text. Knowing the class of a word "
+                  f"tells {bits:.2f} bits about the class of the next. The number of classes follows a rule (the "
+                  f"{step.settings['classes']}); the last command below learns another number of them."),
                 page.plots([page.bars(
                     [clip(" ".join(c["words"][:2]), 24) for c in classes[:_BARS]],
                     [round(100 * c["share"], 1) for c in classes[:_BARS]],
@@ -96,15 +88,12 @@ class Classes(Findings):
                     value_label="% of the text; named by the two most frequent words",
                 )]),
                 h3("The class tree"),
-                p(
-                    "Classes that are used alike come together first: those two are merged, again and again, whose "
-                    f"merger loses the least of what a class tells about the next.{cut} The string of zeros and ones "
-                    "is the way from the left to a class; its beginnings are coarser classes, for taggers and parsers "
-                    "that want features of several grains."
-                ),
+                p("Classes that are used alike come together first: those two are merged, again and again, whose "
+                  f"merger loses the least of what a class tells about the next.{cut} The string of zeros and ones "
+                  "is the way from the left to a class; its beginnings are coarser classes, for taggers and parsers "
+                  "that want features of several grains."),
                 page.plots([page.figure(merge_tree(leaves, self.tree["merges"], self.tree["values"]), natural=True)]),
-                h3("All classes, the largest first"),
-                page.grid(cards),
+                h3("All classes, the largest first"), page.grid(cards),
             ],
             commands=[
                 ("corpuscle classes show {model}", "the classes with their words"),
@@ -117,22 +106,19 @@ class Classes(Findings):
         )  # fmt: skip
 
 
-def learn(job: Job, settings: Mapping[str, Any]) -> Classes:
-    """Learn the classes of all words of the text."""
+def learn(job: Job, settings: Settings) -> Classes:
     text = job.text
     model = ExchangeClasses(classes=number_of_classes(text.vocab.counts[FIRST:]), **job.common)
     job.fit(model, text, name=FILE, save=True)
     sizes, counts = np.bincount(model.classes_[FIRST:], minlength=model.n_classes_), model.class_counts_
     classes = [
         {
-            "class": number,
-            "types": int(sizes[number]),
-            "count": int(counts[number]),
+            "class": number, "types": int(sizes[number]), "count": int(counts[number]),
             "share": float(counts[number] / text.n_tokens),
             "words": [clip(word) for word, _ in model.words_of(number, _WORDS_SHOWN)],
         }
         for number in range(model.n_classes_)
-    ]
+    ]  # fmt: skip
     tree = tree_shown(model.coarsened(min(_LEAVES, model.n_classes_)), _WORDS_SHOWN)
     bits, passes = model.mutual_information_ / math.log(2), len(model.history_) - 1
     return Classes(tuple(classes), len(text.vocab) - FIRST, bits, passes, tree)

@@ -21,10 +21,8 @@ import numpy as np
 from corpuscle.errors import InputError, SettingError, warn
 from corpuscle.figures.maps import Place, place_map
 from corpuscle.packs import page
-from corpuscle.packs.chapter import Card, Chapter, amount
-from corpuscle.packs.findings import Findings, Table, pick
-from corpuscle.packs.job import Job
-from corpuscle.packs.step import LeftOut, Step, by_rule, check_enough
+from corpuscle.packs.chapter import Card, Chapter, Findings, Table, amount, pick
+from corpuscle.packs.step import Job, LeftOut, Settings, Step, by_rule, check_enough
 from corpuscle.packs.systems.word_classes import number_of_classes
 from corpuscle.text.conllu import read_conllu
 from corpuscle.text.corpus import Corpus
@@ -107,7 +105,6 @@ class Vectors(Findings):
     compared: int
 
     def chapter(self, step: Step) -> Chapter:
-        """A map of words, neighbours, and words of several senses."""
         words = counted(self.words, "word")
         trust = "neighbours are hints" if self.tokens < 1_000_000 else "neighbours can be relied on"
         card = Card(count(self.words), "words with vectors")
@@ -133,21 +130,15 @@ class Vectors(Findings):
             figures={**pick(self, "words", "dimensions", "classes", "structure"), "ambiguous": len(self.senses)},
             cards=[card],
             body=[
-                p(
-                    "A vector is a point in a space of many dimensions, one for each word that occurs at least "
-                    f"{self.min_count} times: words with similar words around them come to lie near each other. "
-                    f"These were learned from {counted(self.tokens, 'word')} of text. With less than a million, "
-                    "neighbours are often of the same topic or the same form rather than of the same meaning, and "
-                    "those of rare words are guesses."
-                ),
-                *self._map(),
-                h3("Nearest neighbours"),
-                p(
-                    "The most frequent words (after those that make up half of the text, if there are others), with "
-                    "the words whose vectors are nearest; a cosine of 1 is the same direction, 0 is none in common."
-                ),
-                page.table(("word", "times", "nearest"), rows, (1,)),
-                *self._senses(),
+                p("A vector is a point in a space of many dimensions, one for each word that occurs at least "
+                  f"{self.min_count} times: words with similar words around them come to lie near each other. "
+                  f"These were learned from {counted(self.tokens, 'word')} of text. With less than a million, "
+                  "neighbours are often of the same topic or the same form rather than of the same meaning, and "
+                  "those of rare words are guesses."),
+                *self._map(), h3("Nearest neighbours"),
+                p("The most frequent words (after those that make up half of the text, if there are others), with "
+                  "the words whose vectors are nearest; a cosine of 1 is the same direction, 0 is none in common."),
+                page.table(("word", "times", "nearest"), rows, (1,)), *self._senses(),
             ],
             commands=[
                 ("corpuscle vectors nearest {model} WORD", "the words nearest to a word"),
@@ -155,7 +146,7 @@ class Vectors(Findings):
                 ("corpuscle vectors export {model} -o vectors.txt", "all vectors, in the format of word2vec"),
             ],
             verdict=verdict,
-        )
+        )  # fmt: skip
 
     def _map(self) -> list[Html]:
         if not self.map:
@@ -163,13 +154,11 @@ class Vectors(Findings):
         places = [place._replace(name=clip(place.name)) for place in self.map]
         return [
             h3("A map of words"),
-            p(
-                "The words in bold with those nearest to each, in one colour; the two directions in which these "
-                "vectors differ most. What lies together here need not lie together in the other "
-                f"{self.dimensions - 2} dimensions."
-            ),
+            p("The words in bold with those nearest to each, in one colour; the two directions in which these "
+              "vectors differ most. What lies together here need not lie together in the other "
+              f"{self.dimensions - 2} dimensions."),
             page.plots([page.figure(place_map(places, title="Words by their vectors"), natural=True)]),
-        ]
+        ]  # fmt: skip
 
     def _senses(self) -> list[Html]:
         chain = self.structure == "chain"
@@ -178,23 +167,20 @@ class Vectors(Findings):
         cards = [_card(word) for word in self.senses]
         return [
             h3("Words in several senses"),
-            p(
-                "A vector cannot tell whether a word means one thing or two. A second model can say something about "
-                f"that: in a hidden Markov model with {counted(self.classes, 'class', 'classes')}, the class of a word "
-                f"depends on its {parent}, and so on its whole sentence. It has learned from {text} "
-                f"({counted(self.read, 'word')}). Listed are the words of at least {self.least} occurrences whose "
-                "classes differ most in their words; a class counts if it has at least "
-                f"{percent(self.share, 0)} of the occurrences. Below each class stand the most frequent other words "
-                "of it, and the sentence in which the word belongs to it most clearly. A second class may be a second "
-                "meaning, another part of speech, or only another place in the sentence: the sentences tell."
-            ),
+            p("A vector cannot tell whether a word means one thing or two. A second model can say something about "
+              f"that: in a hidden Markov model with {counted(self.classes, 'class', 'classes')}, the class of a word "
+              f"depends on its {parent}, and so on its whole sentence. It has learned from {text} "
+              f"({counted(self.read, 'word')}). Listed are the words of at least {self.least} occurrences whose "
+              "classes differ most in their words; a class counts if it has at least "
+              f"{percent(self.share, 0)} of the occurrences. Below each class stand the most frequent other words "
+              "of it, and the sentence in which the word belongs to it most clearly. A second class may be a second "
+              "meaning, another part of speech, or only another place in the sentence: the sentences tell."),
             page.grid(cards) if cards else page.note("There is no such word."),
             page.note(f"corpuscle classes show {SENSES} --word WORD tells the classes of any other word."),
-        ]
+        ]  # fmt: skip
 
 
 def _card(word: Mapping[str, Any]) -> Html:
-    """A word with its senses in a small box."""
     parts = []
     for sense in word["senses"]:
         marked = [
@@ -209,8 +195,7 @@ def _card(word: Mapping[str, Any]) -> Html:
     return page.card(element("h4", bdi(word["word"], class_="word"), f" · {count(word['count'])} times"), *parts)
 
 
-def learn(job: Job, settings: Mapping[str, Any]) -> Vectors:
-    """Learn vectors from the text and senses from the text or from trees."""
+def learn(job: Job, settings: Settings) -> Vectors:
     text, folder, least = job.text.counted(), job.kit.folder / "text", settings["min_count"]
     words = int((text.vocab.counts[FIRST:] >= least).sum())
     check_enough(folder, words, FEWEST, f"word that occurs {least} times", f"words that occur {least} times")
@@ -225,26 +210,16 @@ def learn(job: Job, settings: Mapping[str, Any]) -> Vectors:
     model = _senses(job, source, settings)
     alike, by_chance, compared = _alike(vectors, model)
     return Vectors(
-        **chosen,
-        words=words,
-        tokens=text.n_tokens,
+        **chosen, words=words, tokens=text.n_tokens,
         nearest=tuple(
             {"word": word, "count": n, "neighbours": vectors.nearest(word, _NEIGHBOURS)}
             for word, n in zip(shown, counts, strict=True)
         ),
-        map=tuple(map_shown(vectors, shown[:_ON_MAP], _AROUND)),
-        structure=model.structure,
-        classes=model.n_classes_,
-        passes=len(model.history_) - 1,
-        read=model.n_tokens_,
-        least=_LEAST,
-        share=_SHARE,
-        senses=tuple(_described(model, source)),
-        alike=alike,
-        alike_by_chance=by_chance,
-        compared=compared,
+        map=tuple(map_shown(vectors, shown[:_ON_MAP], _AROUND)), structure=model.structure, classes=model.n_classes_,
+        passes=len(model.history_) - 1, read=model.n_tokens_, least=_LEAST, share=_SHARE,
+        senses=tuple(_described(model, source)), alike=alike, alike_by_chance=by_chance, compared=compared,
         also_from=("tagged",) if model.structure == "tree" else (),
-    )
+    )  # fmt: skip
 
 
 def _alike(vectors: PpmiVectors, model: HmmClasses) -> tuple[float, float, int]:
@@ -269,7 +244,7 @@ def _middle(text: Corpus, least: int, vectors: PpmiVectors) -> list[str]:
     return [word for word in words if vectors.vectors_of([word]).any()][:_SHOWN]
 
 
-def _senses(job: Job, source: Corpus | Forest, settings: Mapping[str, Any]) -> HmmClasses:
+def _senses(job: Job, source: Corpus | Forest, settings: Settings) -> HmmClasses:
     corpus = source.corpus if isinstance(source, Forest) else source
     counts = corpus.vocab.counts[FIRST:]
     model = HmmClasses(
