@@ -28,7 +28,7 @@ from corpuscle.engine.restaurants.pool import (
     Restaurants,
     find_context,
     find_entry,
-    has_cells,
+    has_free,
     has_room,
     new_pool,
 )
@@ -91,7 +91,7 @@ def sweep_rows(pool, direct, base, first, last, done, come, stream):
     deepest = len(pool.path) - 2
     for row in range(first, last):
         while done < direct[row]:
-            if not has_cells(pool, deepest):
+            if not has_free(pool, 0, 0, 4 * (deepest + 2)):  # no node and no entry is made
                 return row, done
             if come:
                 seat(pool, np.int64(row), base, stream)
@@ -172,21 +172,11 @@ class Text(NamedTuple):
     base: float
 
 
-@kernel
-def _available_context(symbols, start, deepest, out):
-    length = 0
-    for i in range(len(symbols)):
-        if symbols[i] == start:
-            length = 0
-        out[i] = min(length, deepest)
-        length += 1
-
-
 def available_context(symbols: np.ndarray, start: int, deepest: int) -> np.ndarray:
     """How many symbols before each belong to its sentence, ``start`` included, at most ``deepest``: uint8."""
-    out = np.empty(len(symbols), np.uint8)
-    _available_context(frozen(symbols, np.int32), start, deepest, out)
-    return out
+    places = np.arange(len(symbols), dtype=np.int32)
+    begins = np.maximum.accumulate(np.where(symbols == start, places, 0))
+    return np.minimum(places - begins, deepest).astype(np.uint8)
 
 
 @kernel(bare=True)
