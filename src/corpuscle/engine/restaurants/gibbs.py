@@ -49,17 +49,13 @@ def direct_counts(ngrams: Ngrams, start: int) -> np.ndarray:
     return direct.astype(np.int32)
 
 
-def _contexts_of(ngrams: Ngrams) -> np.ndarray:
-    """The row of every row's context, -1 for unigrams: int64 (rows,)."""
-    children = np.repeat(np.arange(len(ngrams.first_child) - 1), np.diff(ngrams.first_child))
-    return np.concatenate([np.full(int(ngrams.levels[1]), -1), children])
-
-
 def static_pool(ngrams: Ngrams, start: int) -> Restaurants:
     """An empty pool with a node for each context and an entry for each row."""
     rows, contexts = len(ngrams.words), int(ngrams.levels[-2])
     pool = new_pool(ngrams.order, nodes=contexts + 1, entries=rows, cells=rows // 50 + 256, indexed=False)
-    context = _contexts_of(ngrams)
+    # The row of every row's context, -1 for unigrams.
+    context = np.full(rows, -1)
+    context[ngrams.levels[1] :] = np.repeat(np.arange(contexts), np.diff(ngrams.first_child))
     oldest = np.array(ngrams.words[:contexts], np.int32)
     for m in range(2, ngrams.order):
         span = slice(int(ngrams.levels[m - 1]), int(ngrams.levels[m]))

@@ -13,7 +13,7 @@ Teh, "A Bayesian interpretation of interpolated Kneser-Ney", 2006, has the auxil
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import numpy as np
 
@@ -93,10 +93,8 @@ def _draw(sums, law, stream):
     return discount, strength
 
 
-def sample_parameters(
-    pool: Restaurants, seed: int, iteration: int, *, laws: Sequence[int] | None = None, discounts: bool = True
-) -> None:
-    """Draw the discounts and strengths of some laws (default: all) given the seating, in place.
+def sample_parameters(pool: Restaurants, seed: int, iteration: int, *, discounts: bool = True) -> None:
+    """Draw the discounts and strengths of all laws given the seating, in place.
 
     ``discounts=False`` leaves the discounts as they are (0 for Dirichlet processes) and draws the strengths only.
     """
@@ -106,7 +104,7 @@ def sample_parameters(
         _restaurant_sums(pool, first, last, sums, stream)
     for first, last in _pieces(pool, col.ENTRIES):
         _table_sums(pool, first, last, sums, stream)
-    for law in range(len(pool.discounts)) if laws is None else laws:
+    for law in range(len(pool.discounts)):
         discount, strength = _draw(sums, law, stream)
         if discounts:
             pool.discounts[law] = min(discount, _HIGHEST)
