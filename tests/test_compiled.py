@@ -173,7 +173,7 @@ def decorated(tree):
     for node in ast.walk(tree):
         for mark in getattr(node, "decorator_list", ()) if isinstance(node, ast.FunctionDef) else ():
             name = getattr(mark.func if isinstance(mark, ast.Call) else mark, "id", None)
-            if name in ("kernel", "part", "macro"):
+            if name in ("kernel", "part"):
                 yield node, name
 
 
@@ -182,7 +182,7 @@ def outside_kernels(node, inside=False):
     for child in ast.iter_child_nodes(node):
         marks = getattr(child, "decorator_list", ())
         compiled_ = inside or any(
-            getattr(mark.func if isinstance(mark, ast.Call) else mark, "id", None) in ("kernel", "part", "macro")
+            getattr(mark.func if isinstance(mark, ast.Call) else mark, "id", None) in ("kernel", "part")
             for mark in marks
         )
         if not compiled_ and isinstance(child, ast.Name | ast.Attribute) and isinstance(child.ctx, ast.Load):
@@ -204,9 +204,7 @@ def test_every_kernel_is_called_from_python_and_wrappers_are_made_for_no_other()
     assert sum(mark == "part" for mark in made.values()) > 300
 
 
-@pytest.mark.parametrize(
-    "tests", ["engine/dp", "engine/linalg", "neural/kernels", "engine/test_*.py"]
-)
+@pytest.mark.parametrize("tests", ["engine/dp", "engine/linalg", "neural/kernels", "engine/test_*.py"])
 def test_the_exact_tests_of_the_engine_hold_in_plain_python(tests):
     """Not those of sums in single precision: compiled, they are added up in another order, to more digits."""
     paths = [str(path) for path in sorted(Path(__file__).parent.glob(tests))]

@@ -11,7 +11,7 @@ SOURCES = Path(__file__).parents[1] / "src" / "corpuscle"
 MODULES = sorted(
     path
     for path in SOURCES.rglob("*.py")
-    if re.search(r"^@(kernel|part|macro)\b", path.read_text(encoding="utf-8"), re.M)
+    if re.search(r"^@(kernel|part)\b", path.read_text(encoding="utf-8"), re.M)
     or (path.is_relative_to(SOURCES / "engine") and path.name != "__init__.py")
 )
 

@@ -15,7 +15,7 @@ from corpuscle import progress
 with progress.bar("learning", total=3) as bar:
     for _ in range(3):
         bar.advance(note="I 0.5")
-with progress.bar("reading") as bar:
+with progress.bar("reading", total=2) as bar:
     bar.advance()
 """
 

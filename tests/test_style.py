@@ -16,7 +16,7 @@ def kernels():
         if where.parts[0] == "engine" or "kernels" in where.with_suffix("").parts:
             for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
                 if isinstance(node, ast.FunctionDef) and any(
-                    ast.unparse(decorator).startswith(("kernel", "part", "macro")) for decorator in node.decorator_list
+                    ast.unparse(decorator).startswith(("kernel", "part")) for decorator in node.decorator_list
                 ):
                     yield where, node
 

@@ -49,11 +49,6 @@ def note(file: str | PathLike[str], size: int, lines: int | None = None) -> None
         _notes.append(Written(os.fspath(file), size, lines))
 
 
-def _name_beside(target: str) -> str:
-    """A name for a new file that will take the place of ``target``: it tells whose it is."""
-    return f"{target}.{_HOST}-{os.getpid()}-{next(_counter)}.part"
-
-
 def _is_running(process: int) -> bool:
     if os.name != "posix":
         return True  # no way to ask without harm
@@ -140,7 +135,8 @@ def replacing(path: str | PathLike[str]) -> Iterator[BinaryIO]:
     target = os.path.realpath(name)
     if os.path.isdir(target):
         raise InputError(path, None, "cannot write: is a directory")
-    new = target if is_special(target) else _name_beside(target)
+    # The name of a new file tells whose it is, see ``_remove_leftovers``.
+    new = target if is_special(target) else f"{target}.{_HOST}-{os.getpid()}-{next(_counter)}.part"
     try:
         if new != target:
             _remove_leftovers(target)

@@ -36,7 +36,6 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 KEEP_SECONDS = 60 * 24 * 3600
 
-
 _PACKAGE = Path(__file__).parent
 _SILENT = _PACKAGE / "progress.py"  # no kernel depends on what is said about it
 _IMPORT = re.compile(r"^\s*from (corpuscle[\w.]*) import (\([^)]*\)|[^\n#]*)", re.M)
@@ -79,27 +78,7 @@ def fingerprint(module: str) -> str:
     return digest.hexdigest()
 
 
-def _base() -> Path | None:
-    """The folder of all our caches: CORPUSCLE_CACHE, or the user's cache folder if there is one."""
-    chosen = os.environ.get("CORPUSCLE_CACHE")
-    if chosen:
-        return Path(chosen)
-    try:
-        return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "corpuscle"
-    except RuntimeError:  # a user without a home
-        return None
-
-
-def _prune(base: Path, now: float) -> None:
-    """Remove the caches of sources that have not been used for long."""
-    for old in base.glob("kernels-*"):
-        with suppress(OSError):
-            if now - old.stat().st_mtime > KEEP_SECONDS:
-                shutil.rmtree(old)
-
-
 def _temporary_directory() -> Path:
-    """A cache for this process only."""
     directory = tempfile.mkdtemp(prefix="corpuscle-kernels-")
     owner = os.getpid()
 
@@ -112,13 +91,16 @@ def _temporary_directory() -> Path:
 
 
 def _choose_root() -> Path:
-    base = _base()
-    if base is None:
-        return _temporary_directory()
+    """CORPUSCLE_CACHE, or a folder in the user's cache folder; a temporary one if that cannot be written."""
+    chosen = os.environ.get("CORPUSCLE_CACHE")
     try:
+        base = Path(chosen or Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "corpuscle")
         base.mkdir(parents=True, exist_ok=True)
-        _prune(base, time.time())
-    except OSError:
+        for old in base.glob("kernels-*"):
+            with suppress(OSError):
+                if time.time() - old.stat().st_mtime > KEEP_SECONDS:
+                    shutil.rmtree(old)
+    except (OSError, RuntimeError):  # the latter of a user without a home
         return _temporary_directory()
     return base if os.access(base, os.W_OK) else _temporary_directory()
 
@@ -257,7 +239,6 @@ class _Cache(caching.FunctionCache):
         self._cache_file = _CacheFile(self._cache_path, self._impl.filename_base, "")
 
     def save_overload(self, sig: Any, data: Any) -> None:
-        """Keep what was compiled."""
         try:
             super().save_overload(sig, data)
         except OSError as error:
@@ -269,7 +250,6 @@ class _Cache(caching.FunctionCache):
 KNOWN = numba.__version__.startswith("0.68.") and not os.environ.get("CORPUSCLE_PLAIN_NUMBA")
 """Whether this is a Numba that the tests run with. What is done here beyond ``njit(cache=True)`` reaches into Numba and
 is left out with any other: kernels then compile more often and run longer, with the same results."""
-_CONTRACT, _REORDER = {"contract"}, {"reassoc", "contract"}
 
 
 def _compiled(function: F, wrappers: bool, **options: Any) -> F:
@@ -281,7 +261,7 @@ def _compiled(function: F, wrappers: bool, **options: Any) -> F:
     before, config.CACHE_DIR = config.CACHE_DIR, str(cache_directory(function.__module__))
     try:
         if not KNOWN:
-            options = {name: options[name] for name in ("fastmath", "inline") if name in options}
+            options = {"fastmath": options.get("fastmath", False)}
             return cast(F, numba.njit(cache=True, nogil=True, error_model="numpy", **options)(function))
         options |= {"no_cfunc_wrapper": True, "no_cpython_wrapper": not wrappers}
         made = cast(Any, numba.njit(nogil=True, error_model="numpy", **options)(function))
@@ -339,8 +319,7 @@ def kernel(function: F | None = None, *, bare: bool = False, contract: bool = Fa
     - ``reorder`` (and bare): sums may be added up in any order, so that they vectorise: several times as fast for dot
       products in single precision. The order is fixed when it is compiled, so results still depend on nothing else.
     """
-    options = _options(bare, contract, reorder)
-    return partial(_compiled, wrappers=True, **options) if function is None else _compiled(function, True, **options)
+    return _marked(function, True, bare, contract, reorder)
 
 
 def part(
@@ -356,20 +335,17 @@ def part(
     ``inline`` (and bare): it becomes a part of the kernels that call it; passing a record of two dozen arrays takes
     longer than most of what small kernels do with it.
     """
-    options = _options(bare or inline, contract, reorder) | ({"forceinline": True} if inline else {})
-    return partial(_compiled, wrappers=False, **options) if function is None else _compiled(function, False, **options)
+    return _marked(function, False, bare, contract, reorder, inline)
 
 
-def macro(function: F) -> F:
-    """A kernel of one expression, put into the kernels that call it before these are typed: it is never compiled."""
-    return _compiled(function, True, inline="always")
-
-
-def _options(bare: bool, contract: bool, reorder: bool) -> dict[str, Any]:
-    options: dict[str, Any] = {"_nrt": False} if bare or contract or reorder else {}
+def _marked(function: F | None, wrappers: bool, bare: bool, contract: bool, reorder: bool, inline: bool = False) -> Any:
+    options: dict[str, Any] = {"_nrt": False} if bare or contract or reorder or inline else {}
     if contract or reorder:
-        options["fastmath"] = _REORDER if reorder else _CONTRACT
-    return options
+        options["fastmath"] = {"reassoc", "contract"} if reorder else {"contract"}
+    if inline:
+        options["forceinline"] = True
+    decorate: Any = partial(_compiled, wrappers=wrappers, **options)
+    return decorate if function is None else decorate(function)
 
 
 def lowered(twin: Callable[..., Any]) -> Callable[[Callable[..., Any]], Any]:

@@ -137,7 +137,6 @@ class Chains:
         return self.chains[0].steps(sweep)
 
     def step(self, sweep: int, number: int) -> None:
-        """A step of every chain."""
         for _ in self._held.map(lambda chain: chain.step(sweep, number)):
             pass
 
@@ -146,11 +145,9 @@ class Chains:
         return np.array(list(self._held.map(lambda chain: chain.finish(sweep))))
 
     def sample(self) -> dict[str, np.ndarray]:
-        """A sample of every chain."""
         return numbered("chain", [chain.sample() for chain in self.chains])
 
     def state(self) -> dict[str, np.ndarray]:
-        """The present state of every chain."""
         return numbered("chain", [chain.state() for chain in self.chains])
 
     def restore(self, arrays: Mapping[str, np.ndarray], sweep: int, number: int) -> None:
@@ -178,14 +175,12 @@ def partial(
         if type(kept) is not int or not 0 <= kept <= (0 if sample is None else _MOST_SAMPLES):
             raise ValueError("it does not say how many samples it has")
         declared = {"history": Array("float64", ("sweeps", "columns"))}
-        for number, each in enumerate(stages[: stage + 1]):
-            of_stage = each(extra) if callable(each) else each
-            if number == stage:
-                declared |= of_stage
-                break
+        *before, now = (each(extra) if callable(each) else each for each in stages[: stage + 1])
+        for number, of_stage in enumerate(before):
             lasting = {name: replace(array, optional=True) for name, array in of_stage.items()}
             lasting["history"] = Array("float64", (f"sweeps{number}", f"columns{number}"))
             declared |= prefixed(f"stage/{number}/", lasting)
+        declared |= now
         for number in range(kept):
             assert sample is not None
             declared |= sample(extra, number)

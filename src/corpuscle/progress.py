@@ -14,7 +14,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 SILENCE = 4.0
@@ -63,7 +63,7 @@ def is_interrupt(error: BaseException) -> bool:
 class Bar:
     """Counts items; shows a bar when there is a terminal to show it on."""
 
-    def __init__(self, description: str = "", total: int | None = None, display: Any = None):
+    def __init__(self, description: str = "", total: int = 0, display: Any = None):
         self._description, self._total, self._done = description, total, 0.0
         self.display = display
         self._task = None if display is None else display.add_task(description, total=total, note="")
@@ -75,8 +75,7 @@ class Bar:
             self.display.update(self._task, advance=items, note=note)
 
     def __str__(self) -> str:
-        of = "" if self._total is None else f" of {self._total:,}"
-        return f"{self._description} {self._done:,.0f}{of}"
+        return f"{self._description} {self._done:,.0f} of {self._total:,}"
 
 
 _bars: list[Bar] = []
@@ -84,9 +83,9 @@ _one_speaks = threading.Lock()
 
 
 @contextmanager
-def bar(description: str, total: int | None = None) -> Iterator[Bar]:
+def bar(description: str, total: int) -> Iterator[Bar]:
     """A progress bar over ``total`` items."""
-    with _display(total) as display:
+    with _display() or nullcontext() as display:
         shown = Bar(description, total, display)
         _bars.append(shown)
         try:
@@ -95,22 +94,17 @@ def bar(description: str, total: int | None = None) -> Iterator[Bar]:
             _bars.remove(shown)
 
 
-@contextmanager
-def _display(total: int | None) -> Iterator[Any]:
+def _display() -> Any:
     """What shows a bar, if there is a terminal to show it on; the time since its beginning moves even if it does
     not."""
     if _quiet or not sys.stderr.isatty():
-        yield None
-        return
+        return None
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-    columns = [TextColumn("{task.description}"), BarColumn(), TextColumn("{task.completed:,.0f}/{task.total:,}")]
-    if total is None:
-        columns = columns[:2]
-    columns += [TimeElapsedColumn(), TimeRemainingColumn(), TextColumn("{task.fields[note]}")]
-    with Progress(*columns, console=Console(stderr=True), transient=True) as display:
-        yield display
+    done = TextColumn("{task.description}"), BarColumn(), TextColumn("{task.completed:,.0f}/{task.total:,}")
+    times = TimeElapsedColumn(), TimeRemainingColumn(), TextColumn("{task.fields[note]}")
+    return Progress(*done, *times, console=Console(stderr=True), transient=True)
 
 
 @contextmanager
@@ -161,12 +155,10 @@ class Compilation:
 
     @property
     def running(self) -> bool:
-        """Whether a kernel is being compiled now."""
         return self._depth > 0
 
     @property
     def seconds(self) -> float:
-        """Until now."""
         return self._seconds + (time.perf_counter() - self._began if self.running else 0.0)
 
     def begin(self) -> None:
@@ -180,7 +172,6 @@ class Compilation:
             self._pulse.__enter__()
 
     def end(self) -> None:
-        """It is compiled."""
         self.kernels += 1
         if self._depth == 1:
             if self._pulse is not None:

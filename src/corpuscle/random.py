@@ -193,9 +193,7 @@ class Random:
         count = math.prod(shape)
         x = np.arange(self.drawn + 1, self.drawn + count + 1, dtype=np.uint64) * _STEP + np.uint64(self.key)
         self.drawn += count
-        for shift, factor in (30, _MIX_1), (27, _MIX_2):
-            x = (x ^ (x >> np.uint64(shift))) * factor
-        return ((x ^ (x >> np.uint64(31))) >> np.uint64(11)).reshape(shape) * _TO_UNIT
+        return (getattr(mix, "py_func", mix)(x) >> np.uint64(11)).reshape(shape) * _TO_UNIT
 
     def array(self) -> np.ndarray[Any, np.dtype[np.uint64]]:
         """This stream for use inside kernels, at its present position."""

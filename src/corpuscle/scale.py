@@ -106,17 +106,13 @@ def each(function: Callable[[Any], Any], items: Sequence[Any], count: int | None
         return list(pool.map(function, items))
 
 
-@contextmanager
-def beside() -> Iterator[Executor]:
-    """One thread beside this one, for what can be done meanwhile: ``submit`` gives a future. It is waited for."""
-    with ThreadPoolExecutor(1, thread_name_prefix="corpuscle") as executor:
-        yield executor
-
-
-@cache
-def _one_thread() -> Executor:
-    """The thread beside the main one, where a single worker works."""
+def beside() -> Executor:
+    """One thread beside this one, for what can be done meanwhile: ``submit`` gives a future; a ``with`` block waits."""
     return ThreadPoolExecutor(1, thread_name_prefix="corpuscle")
+
+
+_one_thread = cache(beside)
+"""The thread beside the main one, where a single worker works."""
 
 
 if hasattr(os, "register_at_fork"):
@@ -175,37 +171,40 @@ def _tree(results: Iterable[Any], combine: Callable[[Any, Any], Any]) -> Any:
     return values[0]
 
 
-def _arguments(broadcast: Any) -> tuple[Any, ...]:
-    return () if broadcast is None else (broadcast,)
-
-
 class _Threads:
     def __init__(self, count: int, executor: Executor | None):
         self.count, self.executor = count, executor
 
     def map(self, function: Callable[..., Any], chunks: Iterable[Any], broadcast: Any = None) -> Iterator[Any]:
-        executor, more = self.executor, _arguments(broadcast)
+        executor, more = self.executor, () if broadcast is None else (broadcast,)
         if executor is None:
             yield from (function(chunk, *more) for chunk in chunks)
         else:
             submit = partial(executor.submit, _work, function)
             yield from _in_order(lambda chunk: submit(chunk, *more), chunks, AHEAD * self.count)
 
+    map_held = map
+
+    def reduce_held(self, function: Callable[..., Any], combine: Callable[..., Any], held: Any, broadcast: Any) -> Any:
+        return _tree(self.map(function, held, broadcast), combine)
+
     def scatter(self, chunks: Sequence[Any]) -> Chunks:
-        return _ThreadChunks(self, chunks)
+        return _Held(self, chunks)
 
 
-class _ThreadChunks:
-    def __init__(self, pool: _Threads, chunks: Sequence[Any]):
+class _Held:
+    """Chunks as a pool holds them: themselves, or the futures of parcels on a cluster."""
+
+    def __init__(self, pool: _Threads | _Cluster, chunks: Sequence[Any]):
         self.pool, self.chunks = pool, chunks
 
     def map(self, function: Callable[..., Any], broadcast: Any = None) -> Iterator[Any]:
-        return self.pool.map(function, self.chunks, broadcast)
+        return self.pool.map_held(function, self.chunks, broadcast)
 
     def map_reduce(
         self, function: Callable[..., Any], combine: Callable[[Any, Any], Any], broadcast: Any = None
     ) -> Any:
-        return _tree(self.map(function, broadcast), combine)
+        return self.pool.reduce_held(function, combine, self.chunks, broadcast)
 
 
 class _Parcel:
@@ -229,51 +228,39 @@ class _Cluster:
         more = () if broadcast is None else self.client.scatter([_Parcel(broadcast)], broadcast=True, hash=False)
         return lambda parcel: self.client.submit(_work_there, function, parcel, *more, pure=False)
 
-    def open(self, function: Callable[..., Any], parcels: Iterable[Any], broadcast: Any) -> Iterator[Any]:
+    def map_held(self, function: Callable[..., Any], parcels: Iterable[Any], broadcast: Any = None) -> Iterator[Any]:
         """The results of ``function`` for parcels or futures of parcels, in order."""
         for parcel in _in_order(self.submitter(function, broadcast), parcels, AHEAD * self.count):
             yield parcel.content
 
-    def map(self, function: Callable[..., Any], chunks: Iterable[Any], broadcast: Any = None) -> Iterator[Any]:
-        return self.open(function, map(_Parcel, chunks), broadcast)
-
-    def scatter(self, chunks: Sequence[Any]) -> Chunks:
-        return _ClusterChunks(self, self.client.scatter(list(map(_Parcel, chunks)), hash=False) if len(chunks) else [])
-
-
-class _ClusterChunks:
-    def __init__(self, pool: _Cluster, chunks: list[Any]):
-        self.pool, self.chunks = pool, chunks
-
-    def map(self, function: Callable[..., Any], broadcast: Any = None) -> Iterator[Any]:
-        return self.pool.open(function, self.chunks, broadcast)
-
-    def map_reduce(
-        self, function: Callable[..., Any], combine: Callable[[Any, Any], Any], broadcast: Any = None
-    ) -> Any:
-        client, submit = self.pool.client, self.pool.submitter(function, broadcast)
-        futures = [submit(chunk) for chunk in self.chunks]
+    def reduce_held(self, function: Callable[..., Any], combine: Callable[..., Any], held: Any, broadcast: Any) -> Any:
+        futures = list(map(self.submitter(function, broadcast), held))
         try:
             # The same tree as with threads, planned here and computed where the results are.
-            total = _tree(futures, lambda a, b: client.submit(_work_there, combine, a, b, pure=False))
+            total = _tree(futures, lambda a, b: self.client.submit(_work_there, combine, a, b, pure=False))
             return total.result().content
         except BaseException:
-            client.cancel(futures)
+            self.client.cancel(futures)
             raise
 
+    def map(self, function: Callable[..., Any], chunks: Iterable[Any], broadcast: Any = None) -> Iterator[Any]:
+        return self.map_held(function, map(_Parcel, chunks), broadcast)
 
-async def _identity(distributed: Any, address: str) -> Any:
-    async with distributed.rpc(address) as scheduler:
-        return await scheduler.identity()
+    def scatter(self, chunks: Sequence[Any]) -> Chunks:
+        return _Held(self, self.client.scatter(list(map(_Parcel, chunks)), hash=False) if len(chunks) else [])
 
 
 def _find(distributed: Any, address: str) -> Any:
     """What the scheduler says of itself, if there is one: a client that finds none cannot always be stopped."""
+
+    async def identity() -> Any:
+        async with distributed.rpc(address) as scheduler:
+            return await scheduler.identity()
+
     try:
         distributed.comm.resolve_address(address)
         with beside() as other:
-            asked = asyncio.wait_for(_identity(distributed, address), CONNECT_SECONDS)
-            return other.submit(asyncio.run, asked).result()
+            return other.submit(asyncio.run, asyncio.wait_for(identity(), CONNECT_SECONDS)).result()
     except Exception as error:  # what a stranger answers may be anything
         reason = str(error) or f"nothing is heard for {CONNECT_SECONDS} seconds"
         raise SettingError(f"no Dask cluster answers at {address}: {reason}") from error

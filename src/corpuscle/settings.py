@@ -27,7 +27,6 @@ from typing import Any, ClassVar, Literal, Self, Union, dataclass_transform, get
 
 from corpuscle.errors import SettingError
 
-ORIGINS = ("given", "default", "tuned")
 _KINDS = {int: "a whole number", float: "a number", bool: "true or false", str: "text"}
 
 
@@ -96,7 +95,6 @@ class Setting:
 
     @property
     def required(self) -> bool:
-        """Whether it must be given."""
         return self.default is ...
 
     def expected(self) -> str:
@@ -193,12 +191,8 @@ class Setting:
         """The JSON schema of the value."""
         names = {int: "integer", float: "number", bool: "boolean", str: "string"}
         one: dict[str, Any] = {"type": names[self.type]} if self.type in names else {}
-        bounds = {
-            "minimum": self.low,
-            "maximum": self.high,
-            "exclusiveMinimum": self.above,
-            "exclusiveMaximum": self.below,
-        }
+        bounds = {"minimum": self.low, "maximum": self.high}
+        bounds |= {"exclusiveMinimum": self.above, "exclusiveMaximum": self.below}
         one |= {key: bound for key, bound in bounds.items() if bound is not None}
         if self.choices:
             one["enum"] = list(self.choices)

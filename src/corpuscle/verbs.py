@@ -243,10 +243,9 @@ class Table(Writable):
         return "".join([*first, *(format_row(row, self.number) for row in self.rows)]).removesuffix("\n")
 
     def write(self, path: str) -> None:
-        """Write it to a file."""
         heading, names = (self.columns, ()) if self.heading else ((), self.columns)
-        aside = bool(self.figures)
-        find("corpuscle.text.tables:write_table")(path, heading, self.rows, self.number, names=names, capture=not aside)
+        write = find("corpuscle.text.tables:write_table")
+        write(path, heading, self.rows, self.number, names=names, capture=not self.figures)
 
 
 @dataclass(frozen=True)
@@ -269,7 +268,6 @@ class Lines(Writable):
         return {"lines": list(self)}
 
     def write(self, path: str) -> None:
-        """Write them to a file."""
         with find("corpuscle.text.files:write_atomically")(path, "w") as file:
             for block in self.blocks:
                 file.writelines(f"{line}\n" for line in block)
@@ -306,7 +304,6 @@ class Export(Writable):
         return self.figures
 
     def write(self, path: str) -> None:
-        """Write it to a file."""
         self.writer(path)
 
 
@@ -386,7 +383,6 @@ class Verb:
 
     @property
     def help(self) -> str:
-        """The docstring of its function."""
         return self.function.__doc__ or ""
 
     @property
@@ -607,18 +603,15 @@ def view(task: str, *, name: str = "", kinds: Sequence[str] = (), **asked: Any) 
     are texts that need not be given."""
 
     def declare(function: Callable[..., Any]) -> Verb:
-        of = tuple(kinds) or tuple(TASKS[task].kinds)
-        made = verb(task, "", name=name, kinds=of, asked=asked)(function)
-        return replace(made, declared={each: _typed_in(about) for each, about in made.declared.items()})
+        made = verb(task, "", name=name, kinds=tuple(kinds or TASKS[task].kinds), asked=asked)(function)
+        typed_in = {
+            each: replace(about, default=Typed(""), help=about.help or "Text, a sentence a line.")
+            for each, about in made.declared.items()
+            if isinstance(about, Input) and about.default is ...
+        }
+        return replace(made, declared={**made.declared, **typed_in})
 
     return declare
-
-
-def _typed_in(declared: Input | Setting) -> Input | Setting:
-    """What a view works on: nothing, if nothing was typed."""
-    if isinstance(declared, Setting) or declared.default is not ...:
-        return declared
-    return replace(declared, default=Typed(""), help=declared.help or "Text, a sentence a line.")
 
 
 def _declared_in(module: str) -> list[Verb]:

@@ -8,7 +8,7 @@ else's business. Nothing here imports NumPy.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, replace
 from typing import Any, NamedTuple
@@ -18,7 +18,7 @@ from click.shell_completion import CompletionItem
 
 from corpuscle import progress
 from corpuscle.atomic import noting
-from corpuscle.catalogue import TASKS, Method, find
+from corpuscle.catalogue import Method, find
 from corpuscle.cli.outputs import check_outputs, say_written, written_by
 from corpuscle.errors import SettingError
 from corpuscle.settings import Setting, option_of, size_of
@@ -38,7 +38,6 @@ class Figures(NamedTuple):
 
 
 def _told(name: str, value: Any) -> str:
-    """A value for people."""
     value = plain(value)
     if isinstance(value, list):
         return ", ".join(_told(name, each) for each in value)
@@ -47,32 +46,7 @@ def _told(name: str, value: Any) -> str:
     return seconds(value) if name == "seconds" else count(value) if isinstance(value, int) else number(value)
 
 
-def _show(figures: Figures, as_json: bool) -> None:
-    if as_json:
-        print(json.dumps(plain(figures.values), ensure_ascii=False, allow_nan=False))
-    elif figures.text:
-        print(figures.text)
-    elif figures.text is None:
-        for name, value in figures.values.items():
-            print(f"{name.replace('_', ' ')}: {_told(name, value)}")
-
-
 # ---- parameters
-
-
-def completing(kind: str, words: Iterable[str] = ()) -> Callable[..., Any]:
-    """What the shell offers: those of the words that begin so, or files (``file``) or folders (``dir``)."""
-
-    def complete(context: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        if kind != "plain":
-            return [CompletionItem(incomplete, type=kind)]
-        return [CompletionItem(word) for word in words if word.startswith(incomplete)]
-
-    return complete
-
-
-def _switch(name: str, help: str, *flags: str) -> click.Option:
-    return click.Option([*flags, name], is_flag=True, help=help)
 
 
 class SettingOption(click.Option):
@@ -92,7 +66,6 @@ class SettingOption(click.Option):
             super().__init__([flag, setting.name], metavar=setting.value_text(), multiple=setting.repeated, **facts)
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        """The choices and words that begin like this."""
         records = self.declared.values() or [self.setting]
         words = dict.fromkeys(str(word) for record in records for word in (*record.choices, *record.words))
         return [CompletionItem(word) for word in words if word.startswith(incomplete)]
@@ -156,25 +129,20 @@ class Command(click.Command):
                 formatter.write(f"{'':{formatter.current_indent}}{typed}{f'  # {purpose}' if purpose else ''}\n")
 
 
-def task_group(name: str) -> click.Group:
-    """The group of commands of a task."""
-    return click.Group(name, help=TASKS[name].help, no_args_is_help=True, context_settings=CONTEXT)
-
-
 CONTEXT: dict[str, Any] = {"help_option_names": ["-h", "--help"], "max_content_width": 110}
-_QUIET = ("quiet", "Results only: no progress, no messages.", "-q", "--quiet")
 _MOST = click.Option(
     ["--max-bytes", "max_bytes"],
     metavar="SIZE",
     callback=lambda _, __, text: None if text is None else size_of(text),
     help="Accept lines and unpacked archives of up to this size (such as 500M or 2G).",
 )
-_JSON = ("as_json", "Print one JSON object as the last line.", "--json")
+_JSON = click.Option(["--json", "as_json"], is_flag=True, help="Print one JSON object as the last line.")
+_QUIET = click.Option(["-q", "--quiet", "quiet"], is_flag=True, help="Results only: no progress, no messages.")
 
 
-def last_options(as_json: bool = True) -> list[click.Option]:
+def last_options(as_json: bool) -> list[click.Option]:
     """The options that end the help of every command."""
-    return [*([_switch(*_JSON)] if as_json else []), _MOST, _switch(*_QUIET)]
+    return [_JSON, _MOST, _QUIET] if as_json else [_MOST, _QUIET]
 
 
 def run_shown(function: Callable[..., Figures], /, **parameters: Any) -> None:
@@ -195,7 +163,13 @@ def run_shown(function: Callable[..., Figures], /, **parameters: Any) -> None:
     if result.lists:
         rows = {"rows": [row for table in tables for row in table]} if tables else {}
         result = result._replace(values={**result.values, **rows, "written": [asdict(each) for each in written]})
-    _show(result, as_json)
+    if as_json:
+        print(json.dumps(plain(result.values), ensure_ascii=False, allow_nan=False))
+    elif result.text:
+        print(result.text)
+    elif result.text is None:
+        for name, value in result.values.items():
+            print(f"{name.replace('_', ' ')}: {_told(name, value)}")
     say_written(written, result.text or "")
     if result.code:
         context.exit(result.code)

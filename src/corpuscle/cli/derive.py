@@ -14,6 +14,7 @@ from functools import partial
 from typing import Any
 
 import click
+from click.shell_completion import CompletionItem
 
 from corpuscle.catalogue import TASKS, find
 from corpuscle.cli.command import (
@@ -21,12 +22,10 @@ from corpuscle.cli.command import (
     Command,
     Figures,
     SettingOption,
-    completing,
     last_options,
     learner_of,
     method_options,
     run_shown,
-    task_group,
 )
 from corpuscle.cli.outputs import Output
 from corpuscle.progress import clock
@@ -46,23 +45,19 @@ _WRITERS = {
 
 
 def group_of(task: str) -> click.Group:
-    """The commands of a task."""
-    group = task_group(task)
-    for each in verbs_of(task).values():
-        group.add_command(command_of(each))
-    return group
+    commands = [command_of(each) for each in verbs_of(task).values()]
+    return click.Group(task, commands, help=TASKS[task].help, no_args_is_help=True, context_settings=CONTEXT)
 
 
 def command_of(verb: Verb) -> Command:
-    """The command of a verb."""
     methods = {each: TASKS[verb.task].methods[each] for each in verb.methods}
     params = [_param(name, each) for name, each in verb.parameters.items() if name != "model" or not verb.methods]
     arguments = [each for each in params if isinstance(each, click.Argument)]
     options = [each for each in params if not isinstance(each, click.Argument)]
     sections: list[Any] = []
     if "keep" in verb.takes:
-        about = "Go on from the .partial file of an interrupted run."
-        options.append(click.Option(["--resume"], is_flag=True, help=about))
+        help = "Go on from the .partial file of an interrupted run."
+        options.append(click.Option(["--resume"], is_flag=True, help=help))
     options += [SettingOption(each, {}) for each in verb.own_settings.values()]
     if methods:
         of_methods, sections = method_options(methods)
@@ -104,8 +99,12 @@ def _param(name: str, declared: Input | Setting) -> click.Parameter:
         default = {} if needed or declared.default is None else {"default": declared.default}
         facts = {"metavar": declared.metavar or "FILE", "help": declared.help, "show_default": False, **default}
         return Output(flags, form=declared.form, **facts)
-    offered = declared.offers
-    offers = completing(offered) if isinstance(offered, str) else completing("plain", offered)
+
+    def offers(context: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        if isinstance(declared.offers, str):
+            return [] if declared.offers == "plain" else [CompletionItem(incomplete, type=declared.offers)]
+        return [CompletionItem(word) for word in declared.offers if word.startswith(incomplete)]
+
     if declared.option:
         metavar = declared.metavar or "FILE"
         several: dict[str, Any] = {"multiple": True} if declared.many else {"nargs": len(metavar.split()), "type": str}
@@ -130,7 +129,6 @@ def _output(out: str) -> list[click.Option]:
 
 
 def _value(declared: Setting, given: Any) -> Any:
-    """The value of a setting as the user gave it."""
     return declared.default if given in (None, ()) else SettingOption(declared, {}).value(given, declared)
 
 

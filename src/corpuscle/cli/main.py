@@ -16,7 +16,7 @@ import signal
 import sys
 import traceback
 import warnings
-from typing import NoReturn, TextIO
+from typing import NoReturn
 
 import click
 from click.shell_completion import CompletionItem
@@ -61,20 +61,12 @@ class _Root(click.Group):
 
 
 def _root() -> click.Group:
-    """The whole command tree."""
     about = "Learn language technology from small corpora. Begin with: corpuscle learn."
     root = _Root("corpuscle", help=about, context_settings=CONTEXT)
     return click.version_option(__version__, message="corpuscle %(version)s")(root)
 
 
-def _show_warning(
-    message: Warning | str,
-    category: type[Warning],
-    filename: str,
-    lineno: int,
-    file: TextIO | None = None,
-    line: str | None = None,
-) -> None:
+def _show_warning(message, category, filename, lineno, file=None, line=None):  # as ``warnings.showwarning``
     if issubclass(category, CorpuscleWarning):
         print(f"warning: {complaint(message)}", file=file or sys.stderr, flush=True)
     else:

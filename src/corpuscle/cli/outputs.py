@@ -56,7 +56,6 @@ def check_place(path: str, form: str = "file") -> None:
 
 
 def _texts(value: Any) -> Iterator[str]:
-    """All strings of a parameter."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, list | tuple):

@@ -41,7 +41,6 @@ def pair(first, second):
 
 @part(inline=True)
 def _key_of(keys, item):
-    """The key of an item."""
     if keys.ndim == 1:  # known when compiled
         return np.uint64(keys[item])
     return pair(keys[item, 0], keys[item, 1])

@@ -44,8 +44,24 @@ def pop(priorities, items, size):
 
 
 @part(inline=True)
-def _comes_after(values, a, b):
-    return values[a] < values[b] or (values[a] == values[b] and a > b)
+def _comes_before(values, a, b):
+    return values[a] > values[b] or (values[a] == values[b] and a < b)
+
+
+@part(bare=True)
+def sink(values, order, size, at):
+    """Put the entry at a place of a heap of indices where it belongs: larger values, among equal ones smaller indices,
+    are above."""
+    item = order[at]
+    while 2 * at + 1 < size:
+        child = 2 * at + 1
+        if child + 1 < size and _comes_before(values, order[child + 1], order[child]):
+            child += 1
+        if not _comes_before(values, order[child], item):
+            break
+        order[at] = order[child]
+        at = child
+    order[at] = item
 
 
 @part(bare=True)
@@ -54,19 +70,10 @@ def sort(values, order, count):
     needed."""
     for i in range(count):
         order[i] = i
-    for size in range(count + count // 2, 0, -1):
-        if size > count:  # make a heap whose top comes last in order
-            at, end = size - count - 1, count
-        else:
-            at, end = 0, size - 1
-            order[0], order[end] = order[end], order[0]
-        item = order[at]
-        while 2 * at + 1 < end:
-            child = 2 * at + 1
-            if child + 1 < end and _comes_after(values, order[child + 1], order[child]):
-                child += 1
-            if not _comes_after(values, order[child], item):
-                break
-            order[at] = order[child]
-            at = child
-        order[at] = item
+    for at in range(count // 2 - 1, -1, -1):
+        sink(values, order, count, at)
+    for end in range(count - 1, 0, -1):  # the first in order is on top, and goes to the end
+        order[0], order[end] = order[end], order[0]
+        sink(values, order, end, 0)
+    for i in range(count // 2):
+        order[i], order[count - 1 - i] = order[count - 1 - i], order[i]

@@ -116,11 +116,10 @@ def new_stacks(beam: int, longest: int, edges: int) -> Stacks:
 
 @kernel(bare=True)
 def find_nodes(options, source, longest, nodes):
-    """Fill ``nodes``."""
+    """``nodes`` int64 (n, longest) := the node of the k + 1 symbols from position p on, or -1, at row p, column k."""
     for p in range(len(source)):
         low, high = np.int64(0), np.int64(options.roots)
-        for k in range(longest):
-            nodes[p, k] = -1
+        nodes[p, :longest] = -1
         for k in range(min(longest, len(source) - p)):
             node = find(options.symbols, low, high, source[p + k])
             if node < 0:
@@ -140,8 +139,7 @@ def begin(stacks, state, score):
 @part(bare=True)
 def open_stack(stacks):
     """Get ready for the candidates of the next stack."""
-    for i in range(len(stacks.slots)):
-        stacks.slots[i] = -1
+    stacks.slots[:] = hashtable.EMPTY
     stacks.counts[_HELD], stacks.counts[_MADE] = 0, 0
     stacks.counts[_EDGES_BEFORE] = stacks.counts[_EDGES]
     stacks.bounds[_FLOOR], stacks.bounds[_TOP] = -np.inf, -np.inf
@@ -172,8 +170,7 @@ def _halve(stacks, beam, held):
             stacks.keys[kept], stacks.best[kept], stacks.backs[kept] = stacks.keys[i], stacks.best[i], stacks.backs[i]
             stacks.choices[kept], stacks.numbers[kept] = stacks.choices[i], stacks.numbers[i]
             kept += 1
-    for i in range(len(stacks.slots)):
-        stacks.slots[i] = -1
+    stacks.slots[:] = hashtable.EMPTY
     for i in range(kept):
         hashtable.enter(stacks.slots, stacks.keys, i)
     return kept, floor
@@ -236,8 +233,7 @@ def settle(stacks, limits, q):
 @part(bare=True)
 def _settle_edges(stacks, first, kept):
     """Candidates have become the hypotheses from ``first`` on, or have been dropped; so do their edges."""
-    for number in range(stacks.counts[_MADE]):
-        stacks.final_of[number] = -1
+    stacks.final_of[: stacks.counts[_MADE]] = -1
     for i in range(kept):
         stacks.final_of[stacks.numbers[stacks.order[i]]] = first + i
     at = stacks.counts[_EDGES_BEFORE]
@@ -288,29 +284,6 @@ class Items(NamedTuple):
     keys: np.ndarray
 
 
-@part
-def _longer(array, room):
-    """A copy with room for so many."""
-    result = np.empty(room, array.dtype)
-    result[: len(array)] = array
-    return result
-
-
-@part
-def _with_room(items, made):
-    """The items, or a copy with twice the room if none is left."""
-    if made < len(items.edges):
-        return items
-    room = 2 * made
-    return Items(
-        _longer(items.edges, room),
-        _longer(items.following, room),
-        _longer(items.after, room),
-        _longer(items.texts, room),
-        _longer(items.keys, room),
-    )
-
-
 @part(inline=True)
 def _symbol_before(symbol, text):
     text = (text ^ np.uint64(symbol)) * _STEP + _ADD
@@ -341,25 +314,21 @@ def search(options, limits, first, endings, scores, edges, most_pops):
     order = np.argsort(-edges[3], kind="mergesort")
     ranked = edges[:, order[np.argsort(edges[0][order], kind="mergesort")]]
     first_edge = np.searchsorted(ranked[0], np.arange(first[n + 1] + 1))
-    links, hashes = np.empty((2, 256), np.int64), np.empty((2, 256), np.uint64)
-    items = Items(links[0], links[1], np.empty(256), hashes[0], hashes[1])
-    priorities, waiting, size = np.empty(256), np.empty(256, np.int64), 0
+    # Room for all that could be: memory that is never written costs nothing.
+    finals = first[n + 1] - first[n]
+    made, pops, room = finals, 0, finals + most_pops
+    links, hashes = np.empty((2, room), np.int64), np.empty((2, room), np.uint64)
+    items = Items(links[0], links[1], np.empty(room), hashes[0], hashes[1])
+    priorities, waiting, size = np.empty(room), np.empty(room, np.int64), 0
     index = np.full(1024, hashtable.EMPTY, np.int64)
     done, n_done = np.empty(limits.n_best, np.int64), 0
-    made, pops = 0, 0
     # The items of the last stack: they have no edge, and stand for reading the end symbol.
-    for h in range(first[n], first[n + 1]):
-        items = _with_room(items, made)
-        items.edges[made], items.following[made], items.texts[made] = -1 - h, -1, np.uint64(0)
-        items.after[made] = endings[h - first[n]]
-        made += 1
-    finals = made
     for item in range(finals):
-        h = -1 - items.edges[item]
+        h = first[n] + item
+        items.edges[item], items.following[item], items.texts[item] = -1 - h, -1, np.uint64(0)
+        items.after[item] = endings[item]
         edge = first_edge[h]
         if edge < first_edge[h + 1]:
-            if size == len(waiting):
-                priorities, waiting = _longer(priorities, 2 * size), _longer(waiting, 2 * size)
             heap.push(priorities, waiting, size, ranked[3, edge] + items.after[item], item << 32 | edge)
             size += 1
     while size > 0 and n_done < limits.n_best and pops < most_pops:
@@ -367,14 +336,11 @@ def search(options, limits, first, endings, scores, edges, most_pops):
         follower, edge = waiting[0] >> 32, waiting[0] & 4294967295
         heap.pop(priorities, waiting, size)
         size -= 1
-        if size + 2 > len(waiting):
-            priorities, waiting = _longer(priorities, 2 * len(waiting)), _longer(waiting, 2 * len(waiting))
         into, source = np.int64(ranked[0, edge]), np.int64(ranked[1, edge])
         if edge + 1 < first_edge[into + 1]:
             heap.push(priorities, waiting, size, ranked[3, edge + 1] + items.after[follower], follower << 32 | edge + 1)
             size += 1
         text = _before(options, np.int64(ranked[2, edge]), items.texts[follower])
-        items = _with_room(items, made)
         if limits.distinct:
             if 2 * (made - finals) > len(index):
                 index = hashtable.grown(index, items.keys, finals, made)

@@ -194,40 +194,38 @@ def _weight(keys, values, key):
     return values[place] if place < len(keys) and keys[place] == key else 0.0
 
 
+@part
+def _explained(symbols, step, others, other_step, bits, keys, values):
+    """The product over the symbols of a phrase of their mean weight with those of the other phrase that they are linked
+    to, or with nothing. Symbols are what they add to a key; bit ``step a + other_step b`` links symbols a and b."""
+    product = 1.0
+    for a in range(len(symbols)):
+        if symbols[a] < 0:
+            continue
+        total, linked = 0.0, 0
+        for b in range(len(others)):
+            if bits >> np.uint64(step * a + other_step * b) & np.uint64(1):
+                total += _weight(keys, values, symbols[a] + others[b])
+                linked += 1
+        product *= total / linked if linked else _weight(keys, values, symbols[a])
+    return product
+
+
 @kernel
 def _lexical(source, target, rows, lexicon, out):
-    n_targets = lexicon.n_targets
+    keys, forward, backward, _ = lexicon
     for row in range(len(rows.links)):
-        n, m, bits = rows.source_length[row], rows.target_length[row], rows.links[row]
-        s, t = rows.source[row], rows.target[row]
-        product = 1.0
-        for j in range(m):
-            if target[t + j] < 0:
-                continue
-            total, linked = 0.0, 0
-            for i in range(n):
-                if bits >> np.uint64(8 * i + j) & np.uint64(1):
-                    total += _weight(lexicon.keys, lexicon.forward, source[s + i] * n_targets + target[t + j])
-                    linked += 1
-            product *= total / linked if linked else _weight(lexicon.keys, lexicon.forward, np.int64(target[t + j]))
-        out[row, 1] = product
-        product = 1.0
-        for i in range(n):
-            if source[s + i] < 0:
-                continue
-            total, linked = 0.0, 0
-            for j in range(m):
-                if bits >> np.uint64(8 * i + j) & np.uint64(1):
-                    total += _weight(lexicon.keys, lexicon.backward, source[s + i] * n_targets + target[t + j])
-                    linked += 1
-            product *= total / linked if linked else _weight(lexicon.keys, lexicon.backward, source[s + i] * n_targets)
-        out[row, 0] = product
+        e = target[rows.target[row] : rows.target[row] + rows.target_length[row]]
+        f = source[rows.source[row] : rows.source[row] + rows.source_length[row]]
+        out[row, 0] = _explained(f, 8, e, 1, rows.links[row], keys, backward)
+        out[row, 1] = _explained(e, 1, f, 8, rows.links[row], keys, forward)
 
 
 def lexical(source: np.ndarray, target: np.ndarray, rows: Occurrences, lexicon: LexicalWeights) -> np.ndarray:
     """How well the symbols of two phrases explain each other, float64 (rows, 2): lex(f|e), lex(e|f), f the source.
     Negative symbols are gaps, of which nothing is said."""
     out = np.empty((len(rows.links), 2))
+    source = np.asarray(source, np.int64) * lexicon.n_targets
     _lexical(frozen(source, np.int64), frozen(target, np.int64), rows, lexicon, out)
     return out
 
@@ -257,24 +255,18 @@ def trie(phrases: np.ndarray, lengths: np.ndarray) -> tuple[Trie, np.ndarray]:
     order = np.lexsort(phrases.T[::-1])
     rows, sizes = phrases[order], lengths[order]
     node_of_row = np.full(len(rows), -1, np.int64)
-    parent = node_of_row
-    symbols, parents, node_of = [], [], np.empty(len(rows), np.int64)
-    known = roots = 0
-    changed = np.ones(len(rows), bool)
+    symbols, parents, node_of, known = [], [], np.empty(len(rows), np.int64), 0
+    changed = np.arange(len(rows)) == 0
     for depth in range(phrases.shape[1]):
         there = sizes > depth
-        step = np.ones(len(rows), bool)
-        step[1:] = rows[1:, depth] != rows[:-1, depth]
-        changed = changed | step if depth else step
+        changed[1:] |= rows[1:, depth] != rows[:-1, depth]
         new = changed & there
-        node_of_row = np.where(there, known + np.cumsum(new) - 1, -1)
         symbols.append(rows[new, depth])
-        parents.append(parent[new])
+        parents.append(node_of_row[new])
+        node_of_row = np.where(there, known + np.cumsum(new) - 1, -1)
         node_of[order[sizes == depth + 1]] = node_of_row[sizes == depth + 1]
         known += int(new.sum())
-        if depth == 0:
-            roots = known
-        parent = node_of_row
+    roots = len(symbols[0])
     children = np.bincount(np.concatenate(parents)[roots:], minlength=known)
     first_child = np.full(known + 1, roots)
     first_child[1:] += np.cumsum(children)

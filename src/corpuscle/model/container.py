@@ -49,7 +49,6 @@ class Place(NamedTuple):
 
     @property
     def size(self) -> int:
-        """The number of bytes."""
         return self.end - self.begin
 
 

@@ -71,7 +71,6 @@ class Container:
 
     @property
     def kind(self) -> str:
-        """The name of the kind."""
         return self.header["kind"]
 
     @property
@@ -154,19 +153,14 @@ def source_date() -> datetime.datetime | None:
         raise SettingError(f"SOURCE_DATE_EPOCH is {epoch!r}, not a number of seconds") from None
 
 
-def _created() -> dict[str, str]:
-    """The creation date, where SOURCE_DATE_EPOCH sets one. Without it the file's own date must do: a clock in the
-    header would make the same model different bytes every time."""
-    moment = source_date()
-    return {} if moment is None else {"created": moment.strftime("%Y-%m-%dT%H:%M:%SZ")}
-
-
 def save(path: str | PathLike[str], part: Part) -> None:
     """Write a model: all of it or nothing, the same bytes for the same model."""
     if os.fspath(path) == "-":
         raise InputError(path, None, "a model is written to a file, not to stdout")
     header = _header(part) | {"container_version": CONTAINER_VERSION, "checksum": "sha256:" + container.UNSEALED}
-    header["provenance"] = {"corpuscle": __version__} | _created() | header["provenance"]
+    # Only SOURCE_DATE_EPOCH dates a model: a clock in the header would make the same model different bytes every time.
+    created = {"created": moment.strftime("%Y-%m-%dT%H:%M:%SZ")} if (moment := source_date()) else {}
+    header["provenance"] = {"corpuscle": __version__} | created | header["provenance"]
     text = json.dumps(
         header, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False, default=_python
     )
@@ -227,23 +221,16 @@ def read_header(path: str | PathLike[str]) -> tuple[dict[str, Any], dict[str, co
     return header, layout.places, len(layout.data)
 
 
-def _migrated(kind: Kind, content: Container) -> Container:
-    """Bring a model of an older version up to date, step by step."""
-    for version in range(content.header["kind_version"], kind.version):
-        if version not in kind.migrations:
-            raise Invalid(f"version {version} of {kind.name} is too old for this version of Corpuscle")
-        header, arrays = kind.migrations[version](content.header, content.arrays)
-        content = Container(content.path, header | {"kind_version": version + 1}, arrays)
-    return content
-
-
 def _check(kind: Kind, content: Container) -> Container:
-    """Migrate and validate a model and its components; whatever is wrong with it is ``Invalid``."""
+    """Migrate, step by step, and validate a model and its components; whatever is wrong with it is ``Invalid``."""
     version = content.header["kind_version"]
     if version > kind.version:
         raise InputError(content.path, None, f"{NEWER} ({kind.name} version {version}, known: {kind.version})")
-    if version < kind.version:
-        content = _migrated(kind, content)
+    for older in range(version, kind.version):
+        if older not in kind.migrations:
+            raise Invalid(f"version {older} of {kind.name} is too old for this version of Corpuscle")
+        header, migrated = kind.migrations[older](content.header, content.arrays)
+        content = Container(content.path, header | {"kind_version": older + 1}, migrated)
     arrays = dict(content.arrays)
     declared = kind.components_for(content.extra)
     if content.header["components"].keys() != declared.keys():

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -178,10 +178,9 @@ def _write_entities(kit: Path, values: Sequence[Value]) -> list[str]:
 
     documents = []
     for number, value in enumerate(values, 1):
-        words, at, edges = value["words"], 0, []
-        for word in words:
-            edges.append((at, at + len(word)))
-            at += len(word) + 1
+        words = value["words"]
+        starts = accumulate((len(word) + 1 for word in words), initial=0)
+        edges = [(first, following - 1) for first, following in pairwise(starts)]
         mentions = tuple(
             Mention(m["type"], tuple((edges[a][0], edges[b][1]) for a, b in TokenMention(m["type"], m["tokens"]).runs))
             for m in value["mentions"]

@@ -27,7 +27,6 @@ from corpuscle.web.annotation_formats import LAYERS
 
 FILE = "annotations.jsonl"
 
-
 _GREATEST = 2**53
 """The greatest number of a record, which every JSON reader reads as it is."""
 
@@ -157,21 +156,21 @@ class Annotations:
 
     def undo(self, annotator: str) -> dict[str, Any]:
         """Take back the last annotation of an annotator that still stands."""
-        own = [
-            number
-            for number, record in self._records.items()
-            if record["annotator"] == annotator.strip() and number not in self._undone
-        ]
+        own = [record for record in self._left() if record["annotator"] == annotator.strip()]
         if not own:
             raise SettingError(f"there is nothing of {annotator[:60]!r} to take back")
-        self._append({"undo": own[-1], "annotator": annotator.strip()})
-        return self._records[own[-1]]
+        self._append({"undo": own[-1]["id"], "annotator": annotator.strip()})
+        return own[-1]
+
+    def _left(self) -> list[dict[str, Any]]:
+        """The records that were not taken back."""
+        return [record for number, record in self._records.items() if number not in self._undone]
 
     def standing(self, layer: str) -> dict[str, dict[str, dict[str, Any]]]:
         """Item -> annotator -> the last record that stands."""
         found: dict[str, dict[str, dict[str, Any]]] = {}
-        for number, record in self._records.items():
-            if record["layer"] == layer and number not in self._undone:
+        for record in self._left():
+            if record["layer"] == layer:
                 found.setdefault(record["item"], {})[record["annotator"]] = record
         return found
 
@@ -179,14 +178,10 @@ class Annotations:
         """One value for each item: what most annotators say; the latest of those where none has more."""
         values = []
         for by_annotator in self.standing(layer).values():
-            records = sorted(by_annotator.values(), key=lambda record: record["id"])
-            votes = Counter(json.dumps(record["value"], sort_keys=True) for record in records)
-            most = max(votes.values())
-            values.append(next(
-                record["value"]
-                for record in reversed(records)
-                if votes[json.dumps(record["value"], sort_keys=True)] == most
-            ))  # fmt: skip
+            by_number = {record["id"]: record for record in by_annotator.values()}
+            said = {number: json.dumps(record["value"], sort_keys=True) for number, record in by_number.items()}
+            votes = Counter(said.values())
+            values.append(by_number[max(said, key=lambda number: (votes[said[number]], number))]["value"])
         return values
 
     def told(self) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from fastapi.responses import JSONResponse, Response
 from corpuscle import __version__
 from corpuscle.figures.svg import STYLE
 from corpuscle.web.endpoints import described, errors, json_response
-from corpuscle.web.guard import Guard, Refusal
+from corpuscle.web.guard import REFUSED, Guard, Refusal
 from corpuscle.web.learning_loop import add_loop
 from corpuscle.web.served_models import Asking, Holdings, parsed
 
@@ -66,8 +66,7 @@ def make_app(
 
 
 async def _refused(_: Request, refusal: Any) -> Response:
-    headers = {503: {"retry-after": "1"}, 408: {"connection": "close"}}.get(refusal.status)
-    return JSONResponse({"error": refusal.reason}, refusal.status, headers)
+    return JSONResponse({"error": refusal.reason}, refusal.status, REFUSED.get(refusal.status))
 
 
 def _add_pages(app: FastAPI, holdings: Holdings) -> None:

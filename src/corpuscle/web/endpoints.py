@@ -10,7 +10,7 @@ from fastapi.responses import JSONResponse, Response
 
 from corpuscle.errors import CorpuscleError
 from corpuscle.settings import Settings
-from corpuscle.web.guard import Limits, Refusal
+from corpuscle.web.guard import REFUSED, Limits, Refusal
 from corpuscle.web.served_models import checked, input_schema, parsed
 
 _ERROR = {"type": "object", "properties": {"error": {"type": "string"}}, "required": ["error"]}
@@ -23,7 +23,7 @@ _REASONS = {
 
 def json_response(status: int, body: bytes) -> Response:
     """JSON that is bytes already."""
-    return Response(body, status, {"retry-after": "1"} if status == 503 else None, "application/json")
+    return Response(body, status, REFUSED.get(status), "application/json")
 
 
 def errors(*statuses: int) -> dict[int | str, dict[str, Any]]:

@@ -52,6 +52,10 @@ class Refusal(Exception):
         self.status, self.reason = status, reason
 
 
+REFUSED = {503: {"retry-after": "1"}, 408: {"connection": "close"}}
+"""Headers of refusals by status."""
+
+
 class _Left(Exception):
     """The client has gone before its request was whole."""
 
@@ -79,12 +83,10 @@ class Guard:
             return await self.app(scope, receive, send)
         if scope["type"] != "http":
             raise RuntimeError("only HTTP is spoken here")
-        headers = _headers(scope)
-        cookie = self._entering(scope)
-        if cookie:
+        if self._entering(scope):
             return await self._enter(send)
         try:
-            self._check(scope, headers)
+            self._check(scope, _headers(scope))
         except Refusal as refusal:
             return await self._refuse(send, refusal)
         stream = scope["path"].endswith("/events")
@@ -225,8 +227,7 @@ class Guard:
     async def _refuse(self, send: Send, refusal: Refusal) -> None:
         body = json.dumps({"error": refusal.reason}).encode()
         headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
-        headers += [(b"retry-after", b"1")] if refusal.status == 503 else []
-        headers += [(b"connection", b"close")] if refusal.status == 408 else []
+        headers += [(name.encode(), value.encode()) for name, value in REFUSED.get(refusal.status, {}).items()]
         headers += self._safety(())
         await send({"type": "http.response.start", "status": refusal.status, "headers": headers})
         await send({"type": "http.response.body", "body": body})

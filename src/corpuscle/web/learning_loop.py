@@ -12,7 +12,7 @@ import json
 import os
 import signal
 import sys
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Mapping
 from contextlib import suppress
 from itertools import islice
 from pathlib import Path
@@ -73,27 +73,21 @@ def _spread(lines: list[Any]) -> list[Any]:
     return lines[::step][:_MOST_SENTENCES]
 
 
-def _kit_lines(paths: list[str]) -> Iterator[str]:
-    for path in paths:
-        for _, line in islice(read_lines(path), 100_000):
-            if line.strip():
-                yield line
-
-
 def _material(holdings: Holdings, kind: str, most: int) -> dict[str, str]:
     """Text of the kit for the doubts of a kind of model, as the input of the verb."""
     from corpuscle.packs import Job, find_kit
 
     if holdings.kit is None or not holdings.kit.is_dir():
         raise Refusal(409, "the pack has no kit of its own to take text from: give a text, or serve it with --kit KIT")
-    kit = find_kit(holdings.kit, holdings.path)
+    kit, longest = find_kit(holdings.kit, holdings.path), most // _MOST_SENTENCES
     if kind.startswith("align."):
         bitext = Job(kit, holdings.path, 1, None).parallel.bitext
         pairs = [(" ".join(source), " ".join(target)) for source, target in bitext if source and target]
-        chosen = _spread([pair for pair in pairs if max(map(len, pair)) < most // _MOST_SENTENCES])
+        chosen = _spread([pair for pair in pairs if max(map(len, pair)) < longest])
         return {"source": "\n".join(a for a, _ in chosen), "target": "\n".join(b for _, b in chosen)}
     role = "noisy" if kind.startswith("normalise.") and kit.files.get("noisy") else "text"
-    lines = [line for line in _kit_lines(kit.paths(role)) if len(line) < most // _MOST_SENTENCES]
+    texts = (islice(read_lines(path), 100_000) for path in kit.paths(role))
+    lines = [line for text in texts for _, line in text if line.strip() and len(line) < longest]
     return {"text": "\n".join(_spread(lines))}
 
 

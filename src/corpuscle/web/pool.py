@@ -89,7 +89,6 @@ class Pool:
                 self._free.put_nowait(worker)
 
     async def close(self) -> None:
-        """End all processes."""
         await asyncio.gather(*(worker.end() for worker in self._workers))
 
 
@@ -101,7 +100,6 @@ class Answers:
         self._kept: OrderedDict[str, bytes] = OrderedDict()
 
     def get(self, key: str) -> bytes | None:
-        """An answer that is still known."""
         if key in self._kept:
             self._kept.move_to_end(key)
         return self._kept.get(key)

@@ -34,7 +34,6 @@ class Holding(NamedTuple):
 
     @property
     def verbs(self) -> list[Any]:
-        """What can be asked of it."""
         return views_of(self.kind)
 
 
@@ -65,7 +64,6 @@ class Holdings:
 
     @property
     def title(self) -> str:
-        """What people call it."""
         return self.path.resolve().stem if not self.is_pack else self.path.resolve().name
 
     def refresh(self) -> None:
@@ -115,7 +113,6 @@ class Holdings:
         return {name: holding for name, holding in found.items() if holding is not None}
 
     def told(self) -> dict[str, Any]:
-        """What the page is told."""
         models = [
             {
                 "name": holding.name, "kind": holding.kind, "bytes": holding.bytes,
@@ -220,7 +217,6 @@ class Asking:
         return next((each for each in self.holdings.models().values() if each.kind in kinds), None)
 
     def _question(self, holding: Holding, verb: Any, given: Mapping[str, Any]) -> dict[str, Any]:
-        """What a worker is asked."""
         models = [holding, *([self.beside("tag")] if "tagger" in verb.takes else [])]
         asked = [each and {"path": str(each.path), "changed": each.changed, "kind": each.kind} for each in models]
         return {"task": verb.task, "verb": verb.name, "given": dict(given), "models": asked}

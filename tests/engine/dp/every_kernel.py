@@ -5,6 +5,7 @@ import numpy as np
 from corpuscle.engine import phrase_decoding
 from corpuscle.engine.dp import chains, charts, cky, spanning, trees
 from corpuscle.grammar.kernels import minimum_evolution as evolution
+from corpuscle.grammar.kernels.spans import BRACKETS
 from corpuscle.random import stream
 from tests.engine.dp import test_chains, test_charts, test_cky, test_nbest, test_trees
 
@@ -37,7 +38,7 @@ def warm() -> None:
     trees.random_classes(nodes, model, 1, 1, 0, np.zeros(3, np.int32))
     trees.parents_first(nodes.parents, np.zeros(3, np.int32))
     for tree in trees.sum_tree, trees.best_tree:
-        tree(0, 3, nodes, model, 2, 0.0, trees.room_for(3, 2))
+        tree(0, 3, nodes, model, 2, 0.0, trees.room_for(nodes, 2))
     arcs, siblings = test_charts.scores_for(1, n, 2)
     chart, heads = charts.chart_for(n), np.zeros((2, n), np.int32)
     charts.k_best(n, arcs, siblings, True, 2, chart, heads, np.zeros(2))
@@ -65,7 +66,11 @@ def _warm_rules() -> None:
 
 
 def _warm_evolution() -> None:
-    n = 3
+    n, words = 3, np.zeros(3, np.int32)
+    metric = evolution.Metric(np.ones((1, 1, 2)), np.zeros((1, 1)), np.zeros(1), evolution.MEAN, 1.0, 0)
+    found = evolution.Found(np.zeros((2, 2), np.int32), np.zeros(2), np.zeros(3), np.zeros(2), np.zeros(1))
+    bounds = np.array([0, 3]), np.zeros(4), np.array([0, 4])
+    evolution.shortest_trees((words, words), *bounds, metric, BRACKETS, False, found)
     sums, table = np.zeros((n + 1, n + 1)), evolution.evolution_for(n)
     lean = evolution.Leanings(np.zeros(n + 1), np.zeros(n + 1), np.zeros((n + 1, n + 1)))
     evolution.prefix_sums(np.ones((n, n)), n, sums)

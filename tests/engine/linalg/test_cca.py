@@ -42,7 +42,7 @@ def test_projected_views_are_white_and_correlate_as_said():
 def test_directions_without_variance_do_not_count():
     x, y = views(4, 3)
     doubled = np.hstack([x, x[:, :1]])
-    assert whitening(doubled.T @ doubled).rank == 4
+    assert whitening(doubled.T @ doubled).shape[1] == 4
     assert dense_cca(*moments(doubled, y)).correlations == pytest.approx(dense_cca(*moments(x, y)).correlations)
     with pytest.raises(ValueError, match="ranks are 4 and 3"):
         dense_cca(*moments(doubled, y), 4)

@@ -86,10 +86,8 @@ def eisner(semiring: int) -> Any:
                     else:
                         value = max(value, complete[s, r] + complete[t, r + 1])
                 between[s, t] = value
-                for side in range(2):
+                for side in range(1 if s == 0 else 2):  # nothing is the head of the root
                     h, m = (s, t) if side == 0 else (t, s)
-                    if m == 0:
-                        continue  # nothing is the head of the root
                     if paired:
                         inner = complete[m, h + 1] if side == 0 else complete[m, h - 1]
                         value = inner * siblings[h, h, m] if semiring == SUM else inner + siblings[h, h, m]
@@ -102,13 +100,10 @@ def eisner(semiring: int) -> Any:
                     else:
                         value = between[s, t]
                     incomplete[h, m] = value * arcs[h, m] if semiring == SUM else value + arcs[h, m]
-                for side in range(2):
+                for side in range(1 if s == 0 else 2):  # nothing is the head of the root
                     h, e = (s, t) if side == 0 else (t, s)
-                    if side == 1 and s == 0:
-                        continue
                     value = none
-                    for i in range(width):
-                        r = s + 1 + i if side == 0 else s + i
+                    for r in range(s + 1 - side, t + 1 - side):
                         if semiring == SUM:
                             value += incomplete[h, r] * complete[r, e]
                         else:
@@ -266,7 +261,7 @@ def k_best(n, arcs, siblings, single, k, chart, heads, scores):
         top, item = 1, 0
         while top > 0:
             top -= 1
-            what, h, e = todo[top, 0], todo[top, 1], todo[top, 2]
+            what, h, e = todo[top]
             if what == _INCOMPLETE:
                 heads[count, e - 1] = h
             if item < place:
@@ -312,19 +307,16 @@ def expectations(n, arcs, siblings, single, chart, outside, expected):
     for width in range(n, 0, -1):
         for s in range(n + 1 - width):
             t = s + width
-            for side in range(2):
+            for side in range(1 if s == 0 else 2):  # nothing is the head of the root
                 h, e = (s, t) if side == 0 else (t, s)
                 flow = outside.complete[h, e]
-                if flow == 0.0 or e == 0:
+                if flow == 0.0:
                     continue
-                for i in range(width):
-                    r = s + 1 + i if side == 0 else s + i
+                for r in range(s + 1 - side, t + 1 - side):
                     outside.incomplete[h, r] += flow * complete[r, e]
                     outside.complete[r, e] += flow * incomplete[h, r]
-            for side in range(2):
+            for side in range(1 if s == 0 else 2):
                 h, m = (s, t) if side == 0 else (t, s)
-                if m == 0:
-                    continue
                 expected[h, m] = outside.incomplete[h, m] * incomplete[h, m]
                 flow = outside.incomplete[h, m] * arcs[h, m]
                 if not paired:
@@ -333,12 +325,9 @@ def expectations(n, arcs, siblings, single, chart, outside, expected):
                 outside.complete[m, h + 1 if side == 0 else h - 1] += flow * siblings[h, h, m]
                 for r in range(s + 1, s + 1 if single and h == 0 else t):
                     weight = flow * siblings[h, r, m]
-                    if side == 0:
-                        outside.incomplete[h, r] += weight * between[r, t]
-                        outside.between[r, t] += weight * incomplete[h, r]
-                    else:
-                        outside.incomplete[h, r] += weight * between[s, r]
-                        outside.between[s, r] += weight * incomplete[h, r]
+                    a, b = (r, t) if side == 0 else (s, r)
+                    outside.incomplete[h, r] += weight * between[a, b]
+                    outside.between[a, b] += weight * incomplete[h, r]
             flow = outside.between[s, t]
             for r in range(s, s + 1 if single and s == 0 else t):
                 outside.complete[s, r] += flow * complete[t, r + 1]

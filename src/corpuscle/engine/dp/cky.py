@@ -178,12 +178,8 @@ def cky(semiring: int) -> Any:
                     elif len(spans) > 0:
                         row[symbol] = row[symbol] * spans[cell] if semiring == SUM else row[symbol] + spans[cell]
                     top = max(top, row[symbol])
-                exponents[cell], power = scale, 0
-                if semiring == MAX:
-                    exponents[cell] = 0
-                elif top > 0.0:
-                    power = math.frexp(top)[1]
-                    exponents[cell] = scale + power
+                power = math.frexp(top)[1] if semiring == SUM and top > 0.0 else 0
+                exponents[cell] = scale + power if semiring == SUM else 0
                 found = 0
                 for symbol in range(symbols):
                     if row[symbol] > none:

@@ -168,15 +168,11 @@ def shares(arcs: np.ndarray, single: bool) -> tuple[np.ndarray, float]:
     inverse = np.linalg.inv(laplacian).T
     diagonal = np.diag(inverse).copy()
     result = np.zeros_like(arcs)
+    result[0, 1:] = roots * (inverse[0] if single else diagonal)
     if single:
-        heads = inverse.copy()
-        heads[0] = 0.0
+        inverse[0] = 0.0
         diagonal[0] = 0.0
-        result[0, 1:] = roots * inverse[0]
-        result[1:, 1:] = inner * (diagonal[None, :] - heads)
-    else:
-        result[0, 1:] = roots * diagonal
-        result[1:, 1:] = inner * (diagonal[None, :] - inverse)
+    result[1:, 1:] = inner * (diagonal - inverse)
     return np.clip(result, 0.0, 1.0), float(log_sum + base.sum())
 
 

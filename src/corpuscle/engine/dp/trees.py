@@ -42,6 +42,7 @@ import numpy as np
 
 from corpuscle.compiled import kernel, part
 from corpuscle.engine.dp import MAX, SUM
+from corpuscle.engine.heap import sink
 from corpuscle.random import stream, uniform
 
 
@@ -121,8 +122,11 @@ class Room(NamedTuple):
 
 
 @part
-def room_for(n, s):
-    """Room for trees of up to n nodes with s classes."""
+def room_for(nodes, s):
+    """Room for the largest of the trees, with s classes."""
+    n = 0
+    for tree in range(len(nodes.starts) - 1):
+        n = max(n, nodes.starts[tree + 1] - nodes.starts[tree])
     return Room(
         np.zeros((n, s)), np.zeros((n, s)), np.zeros((n, s)), np.zeros((n, s)), np.zeros(n),
         np.zeros((n, s), np.int32), np.zeros(n, np.int64), np.zeros(s), np.zeros(s, np.int32),
@@ -150,29 +154,9 @@ def parents_first(parents, order):
 
 
 @part(bare=True)
-def _copy_row(source, target):
-    """Copy a row; returns its sum."""
-    n = len(source)
-    a = b = c = d = 0.0
-    for i in range(0, n - 3, 4):
-        target[i], target[i + 1], target[i + 2], target[i + 3] = source[i], source[i + 1], source[i + 2], source[i + 3]
-        a += source[i]
-        b += source[i + 1]
-        c += source[i + 2]
-        d += source[i + 3]
-    for i in range(n - n % 4, n):
-        target[i] = source[i]
-        a += source[i]
-    return (a + b) + (c + d)
-
-
-@part(bare=True)
-def _multiply_row(row, message, scale):
-    """Multiply a row by a message and a number; returns its sum."""
+def _sum_row(row):
     n = len(row)
     a = b = c = d = 0.0
-    for i in range(n):
-        row[i] *= message[i] * scale
     for i in range(0, n - 3, 4):
         a += row[i]
         b += row[i + 1]
@@ -223,26 +207,6 @@ def _keep_best(row, k, kept, values):
 
 
 @part(bare=True)
-def _sink(row, heap, n, at):
-    """Put the entry of a heap in its place: larger entries, or among equals smaller classes, are above."""
-    c = heap[at]
-    while True:
-        below = 2 * at + 1
-        if below >= n:
-            break
-        other = below + 1
-        if other < n:
-            x, y = row[heap[below]], row[heap[other]]
-            if y > x or (y == x and heap[other] < heap[below]):
-                below = other
-        x, y = row[heap[below]], row[c]
-        if not (x > y or (x == y and heap[below] < c)):
-            break
-        heap[at], at = heap[below], below
-    heap[at] = c
-
-
-@part(bare=True)
 def _keep_mass(row, total, k, epsilon, kept, heap):
     """The fewest of the largest entries that have all but ``epsilon`` of a row's total, at most k; returns how many."""
     n = 0
@@ -251,7 +215,7 @@ def _keep_mass(row, total, k, epsilon, kept, heap):
             heap[n] = c
             n += 1
     for at in range(n // 2 - 1, -1, -1):
-        _sink(row, heap, n, at)
+        sink(row, heap, n, at)
     size, mass, wanted = 0, 0.0, (1.0 - epsilon) * total
     while n > 0 and size < k:
         kept[size] = heap[0]
@@ -260,7 +224,7 @@ def _keep_mass(row, total, k, epsilon, kept, heap):
         if mass >= wanted:
             break
         heap[0] = heap[n]
-        _sink(row, heap, n, 0)
+        sink(row, heap, n, 0)
     return size
 
 
@@ -292,8 +256,11 @@ def tree(semiring: int) -> Any:
         -inf if none has any weight (is left)."""
         s, logarithm = len(weights.first), 0.0
         for at in range(begin, end):
-            total = _copy_row(weights.emission[nodes.words[at]], room.table[at - begin])
+            row, emission = room.table[at - begin], weights.emission[nodes.words[at]]
+            for i in range(s):
+                row[i] = emission[i]
             if semiring == SUM:
+                total = _sum_row(row)
                 if not total > 0.0:
                     return -math.inf
                 room.totals[at - begin] = total
@@ -325,14 +292,16 @@ def tree(semiring: int) -> Any:
             steps, above = weights.steps[nodes.links[at]], room.table[parent]
             if semiring == SUM:
                 _combine_rows(row, kept, size, steps, message)
-                total = _multiply_row(above, message, 1.0 / room.totals[parent])
+                scale = 1.0 / room.totals[parent]
+                for j in range(s):
+                    above[j] *= message[j] * scale
+                total = _sum_row(above)
                 if not total > 0.0:
                     return -math.inf
                 room.totals[parent] = total
                 logarithm += math.log(total)
             else:
-                for j in range(s):
-                    message[j] = -math.inf
+                message[:] = -math.inf
                 for c in range(size):
                     share, to = row[kept[c]], steps[kept[c]]
                     for j in range(s):
@@ -440,26 +409,16 @@ def _descend(begin, end, nodes, weights, room, counts):
         _add_products(begin, end, nodes, room, counts)
 
 
-@part(bare=True)
-def _longest(starts):
-    n = 0
-    for tree in range(len(starts) - 1):
-        n = max(n, starts[tree + 1] - starts[tree])
-    return n
-
-
 @kernel
 def expectations(nodes, weights, k, epsilon, counts):
     """Add to ``counts`` what is expected of all trees, and fill its likelihoods; by projections to the k best classes,
     or to all but ``epsilon``. A tree of no weight is left out, and its likelihood is -inf."""
     s = len(weights.first)
-    room = room_for(_longest(nodes.starts), s)
+    room = room_for(nodes, s)
     for tree in range(len(nodes.starts) - 1):
-        begin, end = nodes.starts[tree], nodes.starts[tree + 1]
         counts.likelihoods[tree] = _total(tree, nodes, weights, k, epsilon, room, counts.tallies)
-        if counts.likelihoods[tree] == -math.inf:
-            continue
-        _descend(begin, end, nodes, weights, room, counts)
+        if counts.likelihoods[tree] > -math.inf:
+            _descend(nodes.starts[tree], nodes.starts[tree + 1], nodes, weights, room, counts)
     for link in range(len(weights.steps)):
         for i in range(s):
             for j in range(s):
@@ -469,7 +428,7 @@ def expectations(nodes, weights, k, epsilon, counts):
 @kernel
 def likelihoods(nodes, weights, k, epsilon, result, tallies):
     """Fill ``result`` (trees,) with the logarithm of the total of each tree; ``tallies`` as in ``Counts``."""
-    room = room_for(_longest(nodes.starts), len(weights.first))
+    room = room_for(nodes, len(weights.first))
     for tree in range(len(nodes.starts) - 1):
         result[tree] = _total(tree, nodes, weights, k, epsilon, room, tallies)
 
@@ -479,7 +438,7 @@ def best_classes(nodes, logs, classes, scores):
     """The best assignment of each tree, by logarithms of weights: ``classes`` int32 (n,), -1 where a tree has none of
     any weight, and its logarithm, ``scores`` (trees,). Among equals, the smaller class of the node that comes first."""
     s = len(logs.first)
-    room = room_for(_longest(nodes.starts), s)
+    room = room_for(nodes, s)
     for tree in range(len(nodes.starts) - 1):
         begin, end = nodes.starts[tree], nodes.starts[tree + 1]
         scores[tree] = best_tree(begin, end, nodes, logs, s, 0.0, room)
@@ -500,7 +459,7 @@ def random_classes(nodes, weights, seed, purpose, first, classes):
     """Draw an assignment of each tree in proportion to its weight: ``classes`` int32 (n,), -1 where a tree has no
     weight. Tree t draws from the stream of (seed, purpose, 0, first + t)."""
     s = len(weights.first)
-    room, tallies = room_for(_longest(nodes.starts), s), np.zeros(2, np.int64)
+    room, tallies = room_for(nodes, s), np.zeros(2, np.int64)
     for tree in range(len(nodes.starts) - 1):
         logarithm = _total(tree, nodes, weights, s, 0.0, room, tallies)
         draws = stream(seed, purpose, 0, first + tree)

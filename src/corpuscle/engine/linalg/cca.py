@@ -29,7 +29,7 @@ Ungar, "Spectral dimensionality reduction for HMMs", 2012, for duals.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -49,35 +49,25 @@ class Canonical(NamedTuple):
     right: np.ndarray
 
 
-class Whitening(NamedTuple):
-    """C^-1/2 of a view on the directions that count: ``root`` float64 (a, rank), so that root' C root = I."""
-
-    root: np.ndarray
-
-    @property
-    def rank(self) -> int:
-        """In how many directions the view varies."""
-        return self.root.shape[1]
-
-
-def whitening(moment: np.ndarray, kappa: float = 0.0) -> Whitening:
-    """How a dense view with this second moment (a, a) is whitened."""
+def whitening(moment: np.ndarray, kappa: float = 0.0) -> np.ndarray:
+    """C^-1/2 of a dense view with the second moment C (a, a), on the directions in which it varies: float64 (a, rank),
+    with whitening' C whitening = I."""
     moment = np.asarray(moment, np.float64)
     if not np.isfinite(moment).all():
         raise ValueError("a second moment has values that are not finite")
     values, vectors = np.linalg.eigh((moment + moment.T) / 2 + kappa * np.eye(len(moment)))
     counts = values > FLOOR * max(values.sum(), np.finfo(np.float64).tiny)
-    return Whitening(vectors[:, counts] / np.sqrt(values[counts]))
+    return vectors[:, counts] / np.sqrt(values[counts])
 
 
 def dense_cca(xx: np.ndarray, xy: np.ndarray, yy: np.ndarray, k: int | None = None, kappa: float = 0.0) -> Canonical:
     """CCA of two dense views from their moments (a, a), (a, b), (b, b); all correlations unless ``k`` says how many."""
     left, right = whitening(xx, kappa), whitening(yy, kappa)
-    most = min(left.rank, right.rank)
-    if k is not None and k > most:
-        raise ValueError(f"{k} correlations of views whose ranks are {left.rank} and {right.rank}")
-    phi, rho, psi = np.linalg.svd(left.root.T @ xy @ right.root, full_matrices=False)
-    return Canonical(*definite(left.root @ phi[:, :k], rho[:k], right.root @ psi[:k].T))
+    ranks = left.shape[1], right.shape[1]
+    if k is not None and k > min(ranks):
+        raise ValueError(f"{k} correlations of views whose ranks are {ranks[0]} and {ranks[1]}")
+    phi, rho, psi = np.linalg.svd(left.T @ xy @ right, full_matrices=False)
+    return Canonical(*definite(left @ phi[:, :k], rho[:k], right @ psi[:k].T))
 
 
 def diagonal_cca(
@@ -95,11 +85,11 @@ def one_hot_cca(xx: np.ndarray, xy: np.ndarray, yy: np.ndarray, k: int) -> Canon
     occurs is projected to zero."""
     left = np.divide(1.0, np.sqrt(xx), out=np.zeros(len(xx)), where=xx > 0)
     right = whitening(yy)
-    most = min(right.rank, int((xx > 0).sum()))
-    if k > most:
-        raise ValueError(f"{k} correlations of views whose ranks are {int((xx > 0).sum())} and {right.rank}")
-    phi, rho, psi = np.linalg.svd(left[:, None] * (xy @ right.root), full_matrices=False)
-    found = definite(phi[:, :k], rho[:k], right.root @ psi[:k].T)
+    ranks = int((xx > 0).sum()), right.shape[1]
+    if k > min(ranks):
+        raise ValueError(f"{k} correlations of views whose ranks are {ranks[0]} and {ranks[1]}")
+    phi, rho, psi = np.linalg.svd(left[:, None] * (xy @ right), full_matrices=False)
+    found = definite(phi[:, :k], rho[:k], right @ psi[:k].T)
     return Canonical(found.left * left[:, None], found.values, found.right)
 
 
@@ -111,16 +101,13 @@ class Views(NamedTuple):
     values: np.ndarray
 
 
-def several_views_cca(
-    moments: Mapping[tuple[int, int], np.ndarray], k: int | None = None, kappa: float | Sequence[float] = 0.0
-) -> Views:
+def several_views_cca(moments: Mapping[tuple[int, int], np.ndarray], k: int | None = None) -> Views:
     """MAXVAR CCA of two or more dense views: ``moments[i, j]`` (a_i, a_j) for i <= j.
 
     The sum of the projected views is the variable that all of them predict best.
     """
     n = 1 + max(j for _, j in moments)
-    kappas = [kappa] * n if isinstance(kappa, float | int) else list(kappa)
-    roots = [whitening(moments[i, i], kappas[i]).root for i in range(n)]
+    roots = [whitening(moments[i, i]) for i in range(n)]
     edges = np.cumsum([0, *(root.shape[1] for root in roots)])
     whole = np.eye(edges[-1])
     for i in range(n):

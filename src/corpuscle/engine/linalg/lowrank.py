@@ -1,25 +1,21 @@
 """The first singular values and vectors of a large matrix, by random projection.
 
-A Gaussian block Omega (n x l) is sent through the matrix; Q, an orthonormal basis of A Omega, then holds much of what A
+A Gaussian block Omega (n x l) is sent through the matrix; an orthonormal basis of A Omega then holds much of what A
 does. Two ways to make it hold nearly all:
 
-- **Power iteration** (``randomised_svd``): l is a little above the rank k that is asked for, and q rounds of
-  Z = qr(A' Q), Q = qr(A Z) sharpen the basis: each multiplies the weight of the i-th direction by the square of its
-  singular value. Without the QR in each half of a round small singular values would drown in rounding. What is left is
-  small: B = Q' A, its singular value decomposition B = U_b S V', and U = Q U_b.
-- **Block Krylov** (``krylov_svd``): the bases of all rounds are kept, so narrow blocks (l below k) do, and far fewer
-  products with A are needed where singular values fall slowly, as those of text do. With P = [P_1 ...] and
+- **Block Krylov** (``krylov_svd``): the bases of all rounds are kept, so narrow blocks (l below the rank k) do, and few
+  products with A are needed even where singular values fall slowly, as those of text do. With P = [P_1 ...] and
   Q = [Q_1 ...], A P_j is made orthogonal to all Q so far to give Q_j, A' Q_j to all P to give P_j+1. Then
   A P = Q B with an upper triangular B of t l rows, and no further product with A is needed: B = U_b S V_b', U = Q U_b,
   V = P V_b. So A V = U S holds exactly, however many rounds there were.
+- **Power iteration** (``right_vectors``): l is a little above k, and rounds of Q = qr(A'A Q) sharpen the basis: each
+  multiplies the weight of the i-th direction by the square of its singular value.
 
-``lanczos_svd`` leaves the work to ARPACK, which goes on until it is exact. Signs are made definite: the entry of
-largest magnitude in each left vector is positive.
+Signs are made definite: the entry of largest magnitude in each left vector is positive.
 
 Halko, Martinsson and Tropp, "Finding structure with randomness: probabilistic algorithms for constructing approximate
-matrix decompositions", 2011, algorithms 4.4 and 5.1; Musco and Musco, "Randomized block Krylov methods for stronger and
-faster approximate singular value decomposition", 2015, algorithm 2; Golub, Luk and Overton, "A block Lanczos method for
-computing the singular values and corresponding singular vectors of a matrix", 1981. A is m x n.
+matrix decompositions", 2011, algorithm 4.4; Musco and Musco, "Randomized block Krylov methods for stronger and faster
+approximate singular value decomposition", 2015, algorithm 2. A is m x n.
 """
 
 from __future__ import annotations
@@ -85,19 +81,6 @@ def _checked(operator: Any, k: int) -> LinearOperator:
     return operator
 
 
-def randomised_svd(operator: Any, k: int, *, oversampling: int = 10, rounds: int = 7, seed: int = 1) -> LowRank:
-    """The first ``k`` singular values and vectors of a matrix, or of anything with ``matmat`` and ``rmatmat``, by power
-    iteration; ``oversampling``: l - k; ``rounds``: q. The same seed gives the same bits."""
-    operator = _checked(operator, k)
-    rows, columns = operator.shape
-    width = min(k + oversampling, rows, columns)
-    basis = _basis(operator.matmat(gaussian(columns, width, seed)))
-    for _ in range(rounds):
-        basis = _basis(operator.matmat(_basis(operator.rmatmat(basis))))
-    small, values, right = np.linalg.svd(operator.rmatmat(basis).T, full_matrices=False)
-    return definite(basis @ small[:, :k], values[:k], right[:k].T)
-
-
 def right_vectors(operator: Any, k: int, *, rounds: int = 4, seed: int = 1) -> tuple[np.ndarray, np.ndarray]:
     """The first ``k`` singular values, (k,), and right singular vectors, (n, k), of a matrix. Where k is a large part
     of its smaller side they come from the eigenvectors of A A' or A'A; else from power iteration on A'A, whose bases
@@ -150,8 +133,9 @@ def _orthogonal(block: np.ndarray, basis: np.ndarray, seed: int) -> tuple[np.nda
 
 
 def krylov_svd(operator: Any, k: int, *, width: int | None = None, rounds: int = 16, seed: int = 1) -> LowRank:
-    """The first ``k`` singular values and vectors by block Krylov iteration: ``rounds`` blocks (t) of ``width`` columns
-    (l, default: a quarter of k), or as many as it takes to have k. The same seed gives the same bits."""
+    """The first ``k`` singular values and vectors of a matrix, or of anything with ``matmat`` and ``rmatmat``, by block
+    Krylov iteration: ``rounds`` blocks (t) of ``width`` columns (l, default: a quarter of k), or as many as it takes to
+    have k. The same seed gives the same bits."""
     operator = _checked(operator, k)
     rows, columns = operator.shape
     width = min(width or max(8, -(-k // 4)), rows, columns)
@@ -172,16 +156,3 @@ def krylov_svd(operator: Any, k: int, *, width: int | None = None, rounds: int =
         first = last
     left, values, right = np.linalg.svd(small)
     return definite(lefts @ left[:, :k], values[:k], rights @ right[:k].T)
-
-
-def lanczos_svd(operator: Any, k: int, *, seed: int = 1) -> LowRank:
-    """The first ``k`` singular values and vectors to machine precision, by the Lanczos method (ARPACK)."""
-    from scipy.sparse.linalg import svds
-
-    operator = _checked(operator, k)
-    if k > min(operator.shape) - 2:
-        raise ValueError(f"the Lanczos method finds at most {min(operator.shape) - 2} values of this matrix, not {k}")
-    start = gaussian(min(operator.shape), 1, seed)[:, 0]
-    left, values, right = svds(operator, k, v0=start, solver="arpack")
-    order = np.argsort(-values, kind="stable")
-    return definite(left[:, order], values[order], right[order].T)

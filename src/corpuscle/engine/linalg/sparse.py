@@ -39,7 +39,6 @@ class Rows(NamedTuple):
 
     @property
     def shape(self) -> tuple[int, int]:
-        """m and n."""
         return len(self.starts) - 1, self.width
 
     def row_sums(self) -> np.ndarray:
@@ -54,18 +53,19 @@ class Rows(NamedTuple):
         """The row of each entry, int32 (entries,)."""
         return np.repeat(np.arange(len(self.starts) - 1, dtype=np.int32), np.diff(self.starts))
 
+    def csr(self) -> csr_array:
+        """The same matrix for SciPy."""
+        return csr_array((self.values, self.columns, self.starts), self.shape)
+
     def dense(self) -> np.ndarray:
         """The matrix as an array (m, n); for small ones."""
-        whole = np.zeros(self.shape)
-        whole[self.row_numbers(), self.columns] = self.values
-        return whole
+        return self.csr().toarray()
 
     @classmethod
-    def of(cls, dense: np.ndarray) -> Rows:
-        """The entries of an array (m, n) that are not zero."""
-        rows, columns = np.nonzero(dense)
-        starts = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=len(dense)))]).astype(np.int64)
-        return cls(starts, columns.astype(np.int32), np.asarray(dense, np.float64)[rows, columns], dense.shape[1])
+    def of(cls, matrix: Any) -> Rows:
+        """A sparse matrix of SciPy, or the entries of an array (m, n) that are not zero."""
+        matrix = csr_array(matrix, dtype=np.float64)
+        return cls(matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32), matrix.data, matrix.shape[1])
 
 
 @kernel
@@ -82,44 +82,16 @@ def multiply(starts, columns, values, block, first, result):
                 row[c] += value * other[c]
 
 
-@kernel
-def add_rows(a_starts, a_columns, a_values, b_starts, b_columns, b_values, columns, values):
-    """Merge two matrices of the same shape row by row into ``columns`` and ``values``; returns where each row begins,
-    int64 (m + 1,)."""
-    starts = np.zeros(len(a_starts), np.int64)
-    place = 0
-    for i in range(len(a_starts) - 1):
-        a, b = a_starts[i], b_starts[i]
-        while a < a_starts[i + 1] or b < b_starts[i + 1]:
-            left = a_columns[a] if a < a_starts[i + 1] else np.int32(2147483647)
-            right = b_columns[b] if b < b_starts[i + 1] else np.int32(2147483647)
-            columns[place] = min(left, right)
-            values[place] = 0.0
-            if left <= right:
-                values[place] += a_values[a]
-                a += 1
-            if right <= left:
-                values[place] += b_values[b]
-                b += 1
-            place += 1
-        starts[i + 1] = place
-    return starts
-
-
 def transposed(matrix: Rows) -> Rows:
     """A', in rows."""
-    turned = csr_array((matrix.values, matrix.columns, matrix.starts), matrix.shape).tocsc()
-    return Rows(turned.indptr.astype(np.int64), turned.indices.astype(np.int32), turned.data, len(matrix.starts) - 1)
+    return Rows.of(matrix.csr().tocsc().T)
 
 
 def added(a: Rows, b: Rows) -> Rows:
     """A + B, of the same shape."""
     if a.shape != b.shape:
         raise ValueError(f"matrices of the shapes {a.shape} and {b.shape} cannot be added")
-    size = len(a.columns) + len(b.columns)
-    columns, values = np.empty(size, np.int32), np.empty(size)
-    starts = add_rows(*a[:3], *b[:3], columns, values)
-    return Rows(starts, columns[: starts[-1]].copy(), values[: starts[-1]].copy(), a.width)
+    return Rows.of(a.csr() + b.csr())
 
 
 def scaled(matrix: Rows, left: np.ndarray, right: np.ndarray) -> Rows:

@@ -104,15 +104,6 @@ class _Runs(NamedTuple):
     row_of: np.ndarray
 
 
-class _Chunk(NamedTuple):
-    """The rows ``first`` to ``last``, whose positions are those from ``begin`` to ``end``."""
-
-    first: int
-    last: int
-    begin: int
-    end: int
-
-
 @kernel
 def _cut(counts, size, bounds):
     """Cut rows into chunks of about ``size`` positions: row i of ``bounds`` becomes the first row and the first
@@ -128,10 +119,11 @@ def _cut(counts, size, bounds):
     return chunks
 
 
-def _chunks_of(runs: _Runs) -> list[_Chunk]:
+def _chunks_of(runs: _Runs) -> list[tuple[int, int, int, int]]:
+    """Chunks of rows, from the first to the last, with their positions, from the first to the last."""
     bounds = np.empty((len(runs.positions) // _CHUNK + 2, 2), np.int64)
     ends = bounds[: _cut(runs.counts, _CHUNK, bounds) + 1].tolist()
-    return [_Chunk(first, last, begin, end) for (first, begin), (last, end) in pairwise(ends)]
+    return [(first, last, begin, end) for (first, begin), (last, end) in pairwise(ends)]
 
 
 @kernel
@@ -141,14 +133,15 @@ def _extend(symbols, n_types, end, runs, children, chunk):
 
     The gathers from the text are loops of their own, so that their cache misses overlap.
     """
-    counts, positions, n = runs.counts, runs.positions, chunk.end - chunk.begin
+    counts, positions, (first_row, last_row, begin, stop) = runs.counts, runs.positions, chunk
+    n = stop - begin
     keys = np.empty(n, np.int64)
     for i in range(n):
-        after = np.int64(positions[chunk.begin + i]) + runs.depth
+        after = np.int64(positions[begin + i]) + runs.depth
         symbol = symbols[after] if after < len(symbols) else n_types
-        keys[i] = (np.int64(symbol) << 32) | positions[chunk.begin + i]
+        keys[i] = (np.int64(symbol) << 32) | positions[begin + i]
     longest = 0
-    for row in range(chunk.first, chunk.last):
+    for row in range(first_row, last_row):
         longest = max(longest, counts[row])
     spare = np.empty(longest, np.int64)
     passes = 1
@@ -156,7 +149,7 @@ def _extend(symbols, n_types, end, runs, children, chunk):
         passes += 1
     found, kept_positions = np.empty((3, n), np.int32), np.empty(n, np.int32)
     rows = kept = high = 0
-    for row in range(chunk.first, chunk.last):
+    for row in range(first_row, last_row):
         low, high = high, high + counts[row]
         last = high
         children[row] = 0
@@ -186,8 +179,8 @@ def _extend(symbols, n_types, end, runs, children, chunk):
 @kernel
 def _number_positions(runs, base, row_of, chunk):
     """Note for every position of a chunk the row, from ``base`` on, of the n-gram that begins there."""
-    at = chunk.begin
-    for row in range(chunk.first, chunk.last):
+    first, last, at, _ = chunk
+    for row in range(first, last):
         for i in range(at, at + runs.counts[row]):
             row_of[runs.positions[i]] = base + row
         at += runs.counts[row]

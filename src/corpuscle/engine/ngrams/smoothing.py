@@ -96,14 +96,11 @@ def good_turing_discounts(counts: np.ndarray, modified: bool) -> Discounts:
     """
     values, fallback = np.zeros((len(counts), 4)), []
     for m, (n1, n2, n3, n4) in enumerate(counts.tolist()):
-        needed = (n1, n2, n3, n4) if modified else (n1, n2)
-        found = None
-        if all(needed):
+        found: tuple[float, ...] = ()
+        if all((n1, n2, n3, n4) if modified else (n1, n2)):
             y = n1 / (n1 + 2 * n2)
             found = (y, 2 - 3 * y * n3 / n2, 3 - 4 * y * n4 / n3) if modified else (y, y, y)
-            if not all(0 <= d <= k for k, d in enumerate(found, 1)):
-                found = None
-        if found is None:
+        if not found or not all(0 <= d <= k for k, d in enumerate(found, 1)):
             fallback.append(m + 1)
             found = (0.5, 1.0, 1.5) if modified else (0.5, 0.5, 0.5)
         values[m, 1:] = found
@@ -244,32 +241,28 @@ def discount_gradient(numbers, known, events, unigram_total, types_by_count, typ
     ``types_by_count``: float64 (4,), how many types have the count 1, 2, 3 and more, from index 1.
     """
     total_log = 0.0
-    order = discounts.shape[0]
-    chain = np.empty(order)
+    chain, freed = np.empty(len(discounts)), np.zeros(len(discounts))  # by order
+    for k in range(1, 4):
+        freed[0] += discounts[0, k] * types_by_count[k]
     for e in range(len(events)):
         i = events[e]
         count = int(numbers[i, 0, 0])
-        freed = 0.0
-        for k in range(1, 4):
-            freed += discounts[0, k] * types_by_count[k]
-        chain[0] = (count - discounts[0, min(count, 3)] + freed / types) / unigram_total
+        chain[0] = (count - discounts[0, min(count, 3)] + freed[0] / types) / unigram_total
         for m in range(1, known[i] + 1):
             count = int(numbers[i, m, 0])
-            freed = 0.0
+            freed[m] = 0.0
             for k in range(1, 4):
-                freed += discounts[m, k] * numbers[i, m, 1 + k]
-            chain[m] = (count - discounts[m, min(count, 3)] + freed * chain[m - 1]) / numbers[i, m, 1]
+                freed[m] += discounts[m, k] * numbers[i, m, 1 + k]
+            chain[m] = (count - discounts[m, min(count, 3)] + freed[m] * chain[m - 1]) / numbers[i, m, 1]
         probability = chain[known[i]]
         total_log += np.log(probability)
         slope = 1.0 / probability
         for m in range(known[i], 0, -1):
             count = int(numbers[i, m, 0])
-            weight = 0.0
             for k in range(1, 4):
                 gradient[m, k] += slope * numbers[i, m, 1 + k] * chain[m - 1] / numbers[i, m, 1]
-                weight += discounts[m, k] * numbers[i, m, 1 + k]
             gradient[m, min(count, 3)] -= slope / numbers[i, m, 1]
-            slope *= weight / numbers[i, m, 1]
+            slope *= freed[m] / numbers[i, m, 1]
         count = int(numbers[i, 0, 0])
         for k in range(1, 4):
             gradient[0, k] += slope * types_by_count[k] / types / unigram_total

@@ -55,12 +55,10 @@ class Ngrams(NamedTuple):
         return len(self.levels) - 1
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """What a model file keeps of them."""
         return self._asdict()
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, np.ndarray]) -> Ngrams:
-        """The n-grams of a model file."""
         return frozen_ngrams(*(arrays[name] for name in cls._fields))
 
 
@@ -114,9 +112,7 @@ def frozen_layers(*arrays: np.ndarray) -> Layers:
     return Layers(*map(frozen, arrays, (np.int64, np.int64, np.float32, np.float64)))
 
 
-def no_layers() -> Layers:
-    """The layers of a model that has none."""
-    return frozen_layers(np.zeros(0), np.zeros((0, 0)), np.zeros((2, 0)), np.zeros((2, 0, 0)))
+NO_LAYERS = frozen_layers(np.zeros(0), np.zeros((0, 0)), np.zeros((2, 0)), np.zeros((2, 0, 0)))
 
 
 class Automaton(NamedTuple):
@@ -268,17 +264,7 @@ def automaton(tables: BackoffTables, layers: Layers | None = None) -> Automaton:
     """Lay a model out for reading text."""
     contexts, rows = np.empty(len(tables.backoff) + 1, CONTEXT_TYPE), np.empty(len(tables.words), ROW_TYPE)
     _fill_automaton(tables, contexts, rows)
-    return Automaton(tables.order, contexts, tables.words, rows, layers or no_layers())
-
-
-@part(bare=True)
-def _search(words, low, size, word):
-    """The last of ``size`` rows from ``low`` on whose word is not above ``word``, or ``low``; without branches."""
-    while size > 1:
-        half = size >> 1
-        low += half * (words[low + half] <= word)
-        size -= half
-    return low
+    return Automaton(tables.order, contexts, tables.words, rows, layers or NO_LAYERS)
 
 
 @part(bare=True)
@@ -330,9 +316,12 @@ def step(model, state, word):
         context = model.contexts[state]
         low = np.int64(context.first_child)
         size = model.contexts[state + 1].first_child - low
-        found = _search(model.words, low, size, word)
-        if size > 0 and model.words[found] == word:
-            row = found
+        while size > 1:  # find the last row whose word is not above this one, without branches
+            half = size >> 1
+            low += half * (model.words[low + half] <= word)
+            size -= half
+        if size == 1 and model.words[low] == word:
+            row = low
             break
         weight, last, passed = weight + last, context.backoff, state
         state = np.int64(context.suffix)

@@ -28,7 +28,7 @@ from corpuscle.engine.restaurants.pool import (
     Restaurants,
     find_context,
     find_entry,
-    has_cells,
+    has_free,
     has_room,
     new_pool,
 )
@@ -49,17 +49,13 @@ def direct_counts(ngrams: Ngrams, start: int) -> np.ndarray:
     return direct.astype(np.int32)
 
 
-def _contexts_of(ngrams: Ngrams) -> np.ndarray:
-    """The row of every row's context, -1 for unigrams: int64 (rows,)."""
-    children = np.repeat(np.arange(len(ngrams.first_child) - 1), np.diff(ngrams.first_child))
-    return np.concatenate([np.full(int(ngrams.levels[1]), -1), children])
-
-
 def static_pool(ngrams: Ngrams, start: int) -> Restaurants:
     """An empty pool with a node for each context and an entry for each row."""
     rows, contexts = len(ngrams.words), int(ngrams.levels[-2])
     pool = new_pool(ngrams.order, nodes=contexts + 1, entries=rows, cells=rows // 50 + 256, indexed=False)
-    context = _contexts_of(ngrams)
+    # The row of every row's context, -1 for unigrams.
+    context = np.full(rows, -1)
+    context[ngrams.levels[1] :] = np.repeat(np.arange(contexts), np.diff(ngrams.first_child))
     oldest = np.array(ngrams.words[:contexts], np.int32)
     for m in range(2, ngrams.order):
         span = slice(int(ngrams.levels[m - 1]), int(ngrams.levels[m]))
@@ -91,7 +87,7 @@ def sweep_rows(pool, direct, base, first, last, done, come, stream):
     deepest = len(pool.path) - 2
     for row in range(first, last):
         while done < direct[row]:
-            if not has_cells(pool, deepest):
+            if not has_free(pool, 0, 0, 4 * (deepest + 2)):  # no node and no entry is made
                 return row, done
             if come:
                 seat(pool, np.int64(row), base, stream)
@@ -172,21 +168,11 @@ class Text(NamedTuple):
     base: float
 
 
-@kernel
-def _available_context(symbols, start, deepest, out):
-    length = 0
-    for i in range(len(symbols)):
-        if symbols[i] == start:
-            length = 0
-        out[i] = min(length, deepest)
-        length += 1
-
-
 def available_context(symbols: np.ndarray, start: int, deepest: int) -> np.ndarray:
     """How many symbols before each belong to its sentence, ``start`` included, at most ``deepest``: uint8."""
-    out = np.empty(len(symbols), np.uint8)
-    _available_context(frozen(symbols, np.int32), start, deepest, out)
-    return out
+    places = np.arange(len(symbols), dtype=np.int32)
+    begins = np.maximum.accumulate(np.where(symbols == start, places, 0))
+    return np.minimum(places - begins, deepest).astype(np.uint8)
 
 
 @kernel(bare=True)

@@ -20,7 +20,7 @@ nothing, so it is safe in threads. Models whose tables have other parents deal w
 
 Room. Kernels never grow arrays. Between two items a kernel asks ``has_room(pool, depth)``: enough for one customer to
 come and one to go, in hierarchies of that depth. If not, it returns where it stands, the Python side calls
-``grown(pool)`` and calls again (``has_cells`` is enough for ``reseat``). ``pool.new_pool`` makes a pool;
+``grown(pool)`` and calls again (``reseat`` needs cells only, see ``has_free``). ``pool.new_pool`` makes a pool;
 ``engine.restaurants.seating`` samples discounts and strengths, verifies a pool, and keeps it in arrays.
 
 Speed. All kernels here are bare, and kernels that call them should be, too: with references to the arrays of

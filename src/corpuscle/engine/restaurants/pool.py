@@ -161,7 +161,6 @@ def take(counters, row, items):
 
 @part(bare=True)
 def give_back(counters, row, items, item):
-    """Return an item to the free ones."""
     items[item, 0] = FREE
     items[item, 1] = counters[row, FREE_HEAD]
     counters[row, FREE_HEAD] = item
@@ -182,12 +181,6 @@ def has_free(pool, nodes, entries, cells):
         and free_items(pool.counters, ENTRIES, pool.entries) >= entries
         and free_items(pool.counters, CELL_ROWS, pool.cells) >= cells
     )
-
-
-@part(bare=True)
-def has_cells(pool, depth):
-    """Whether one customer can come and one can go where no node and no entry is made, as in ``reseat``."""
-    return free_items(pool.counters, CELL_ROWS, pool.cells) >= 4 * (depth + 2)
 
 
 @part(bare=True)

@@ -13,7 +13,7 @@ Teh, "A Bayesian interpretation of interpolated Kneser-Ney", 2006, has the auxil
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import numpy as np
 
@@ -25,6 +25,9 @@ from corpuscle.random import Random, beta, gamma, uniform
 _CHUNK = 1 << 17
 _OPENED, _REPEATED, _LOG_X, _JOINED = range(4)
 """Columns of the sums for each law: of y, of 1 - y, of log x, of 1 - z."""
+
+_ITEMS = ("nodes", "entries", "cells")
+"""In the order of the rows of ``counters``."""
 
 _HIGHEST = 1.0 - 1e-9
 """No discount comes closer to one: at one itself a table would have no weight."""
@@ -90,10 +93,8 @@ def _draw(sums, law, stream):
     return discount, strength
 
 
-def sample_parameters(
-    pool: Restaurants, seed: int, iteration: int, *, laws: Sequence[int] | None = None, discounts: bool = True
-) -> None:
-    """Draw the discounts and strengths of some laws (default: all) given the seating, in place.
+def sample_parameters(pool: Restaurants, seed: int, iteration: int, *, discounts: bool = True) -> None:
+    """Draw the discounts and strengths of all laws given the seating, in place.
 
     ``discounts=False`` leaves the discounts as they are (0 for Dirichlet processes) and draws the strengths only.
     """
@@ -103,7 +104,7 @@ def sample_parameters(
         _restaurant_sums(pool, first, last, sums, stream)
     for first, last in _pieces(pool, col.ENTRIES):
         _table_sums(pool, first, last, sums, stream)
-    for law in range(len(pool.discounts)) if laws is None else laws:
+    for law in range(len(pool.discounts)):
         discount, strength = _draw(sums, law, stream)
         if discounts:
             pool.discounts[law] = min(discount, _HIGHEST)
@@ -293,8 +294,8 @@ def verify_sizes(pool: Restaurants) -> None:
     discounts, strengths = pool.discounts, pool.strengths
     sound = (discounts >= 0) & (discounts < 1) & (strengths >= 0) & np.isfinite(strengths)
     _claim(bool(sound.all()), "a discount outside [0, 1) or a negative strength")
-    for row, (name, items) in enumerate((("nodes", pool.nodes), ("entries", pool.entries), ("cells", pool.cells))):
-        verify_free(items, pool.counters, row, name)
+    for row, name in enumerate(_ITEMS):
+        verify_free(getattr(pool, name), pool.counters, row, name)
     entries = pool.entries[: pool.counters[col.ENTRIES, col.USED]].astype(np.int64)
     entries = entries[entries[:, col.NODE] >= 0]
     customers, tables, singles = entries[:, col.CUSTOMERS], entries[:, col.TABLES], entries[:, col.SINGLES]
@@ -327,15 +328,9 @@ def verify(pool: Restaurants, *, empty: bool = False, variable: bool = False) ->
 
 def to_arrays(pool: Restaurants) -> dict[str, np.ndarray]:
     """All that a pool is, row by row, for a checkpoint: int32 nodes, entries and cells, int64 counters, parameters."""
-    used = pool.counters[:, col.USED].tolist()
-    return {
-        "nodes": pool.nodes[: used[col.NODES]].copy(),
-        "entries": pool.entries[: used[col.ENTRIES]].copy(),
-        "cells": pool.cells[: used[col.CELL_ROWS]].copy(),
-        "counters": pool.counters.copy(),
-        "discounts": pool.discounts.copy(),
-        "strengths": pool.strengths.copy(),
-    }
+    used = dict(zip(_ITEMS, pool.counters[:, col.USED].tolist(), strict=True))
+    rows = {name: getattr(pool, name)[:count].copy() for name, count in used.items()}
+    return rows | {name: getattr(pool, name).copy() for name in ("counters", "discounts", "strengths")}
 
 
 def from_arrays(
@@ -348,18 +343,11 @@ def from_arrays(
     variable: bool = False,
 ) -> Restaurants:
     """The pool of ``to_arrays``, every count verified (``ValueError``); it goes on exactly as the old one would."""
-    sizes = [len(arrays[name]) for name in ("nodes", "entries", "cells")]
-    nodes, entries, cells = (size + 64 for size in sizes)
-    laws = len(arrays["discounts"])
-    pool = new_pool(
-        laws, deepest=deepest, nodes=nodes, entries=entries, cells=cells, indexed=False, stop_prior=stop_prior
-    )
-    for name in ("nodes", "entries", "cells"):
+    sizes = {name: len(arrays[name]) for name in _ITEMS}
+    room = {name: size + 64 for name, size in sizes.items()}
+    pool = new_pool(len(arrays["discounts"]), deepest=deepest, **room, indexed=False, stop_prior=stop_prior)
+    for name in (*_ITEMS, "discounts", "strengths", "counters"):
         getattr(pool, name)[: len(arrays[name])] = arrays[name]
-    for name in ("counters", "discounts", "strengths"):
-        getattr(pool, name)[:] = arrays[name]
-    _claim(pool.counters[:, col.USED].tolist() == sizes, "counters that do not fit")
+    _claim(pool.counters[:, col.USED].tolist() == list(sizes.values()), "counters that do not fit")
     verify(pool, empty=empty, variable=variable)
-    if indexed:
-        pool = indexed_anew(pool)
-    return pool
+    return indexed_anew(pool) if indexed else pool

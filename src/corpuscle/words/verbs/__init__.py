@@ -128,7 +128,6 @@ def warm() -> None:
     import numpy as np
 
     from corpuscle.catalogue import TASKS, find
-    from corpuscle.engine.linalg.lowrank import randomised_svd
     from corpuscle.text import Corpus
     from corpuscle.text import warm as warm_text
     from corpuscle.text.pairs import ScoredPair
@@ -159,4 +158,3 @@ def warm() -> None:
         vectors = learner(dimensions=2, min_count=1, workers=1, **passes).fit(corpus)
         vectors.apply(more)
     vectors.similarity([ScoredPair("cat", "dog", 1.0), ScoredPair("the", "sat", 0.0)], draws=1)
-    randomised_svd(np.eye(3), 1)
