@@ -19,7 +19,7 @@ from corpuscle.engine.linalg.sparse import Rows, SparseOperator
 from corpuscle.errors import SettingError, warn
 from corpuscle.measure import ELEVEN_POINT, pair_agreement, paired_bootstrap, rank_items, retrieval
 from corpuscle.measure.result import Comparison, Result
-from corpuscle.metric.features import Features, Items, counted, find_features, occurrences, resampled, with_idf
+from corpuscle.metric.features import Features, Items, counted, find_features, occurrences, resampled
 from corpuscle.metric.settings import MetricSettings, SolutionSettings
 from corpuscle.metric.solution import Solution, grouped, solve
 from corpuscle.model import VOCAB, Array, Container, Kind, Model
@@ -140,7 +140,8 @@ class MetricModel(MetricSettings, Model):
             raise SettingError("the texts have no words that occur often enough")
         found, starts = occurrences(corpus, features)
         if self.idf:
-            features = with_idf(features, counted(found, starts, features))
+            having = np.bincount(counted(found, starts, features).indices, minlength=len(features.idf))
+            features = features._replace(idf=np.log(len(corpus) / np.maximum(having, 1)))
         if self.length is not None:
             found, starts = resampled(found, starts, self.length, self.seed)
         self.features_ = features

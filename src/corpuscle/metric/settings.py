@@ -6,27 +6,24 @@ from corpuscle.errors import SettingError
 from corpuscle.settings import Parallel, Seeded, Settings, setting
 from corpuscle.text.settings import TextSettings
 
-METHODS = ("discriminant", "distortion", "diagonal")
-SINGULAR = ("ridge", "scaled", "pinv", "shrink", "range")
-WEIGHTS = ("equal", "size")
-DISTANCES = ("euclidean", "cosine")
-
 
 class SolutionSettings(Settings):
     """What decides how groups of vectors become a metric."""
 
-    method: str = setting("How to learn.", default="discriminant", choices=METHODS)
+    method: str = setting("How to learn.", default="discriminant", choices=("discriminant", "distortion", "diagonal"))
     singular: str | None = setting(
         "Where groups have no scatter: a ridge, one by the variance of each feature, no weight, shrinkage, the range.",
-        default=None, choices=SINGULAR, shown="scaled for vectors, ridge for texts and after a reduction",
+        default=None, choices=("ridge", "scaled", "pinv", "shrink", "range"),
+        shown="scaled for vectors, ridge for texts and after a reduction",
     )  # fmt: skip
     ridge: float | None = setting(
         "The ridge, as a share of the mean scatter of a direction, or of the variance of a feature.",
         default=None, above=0.0, shown="0.1; scaled 0.01",
     )  # fmt: skip
     weights: str = setting(
-        "What a group counts: equal, the sum over its items; size, their mean.", default="equal", choices=WEIGHTS
-    )
+        "What a group counts: equal, the sum over its items; size, their mean.",
+        default="equal", choices=("equal", "size"),
+    )  # fmt: skip
     directions: int | None = setting(
         "Keep only so many directions, those that tell groups apart best.", default=None, low=1, high=100_000
     )
@@ -37,15 +34,12 @@ class MetricSettings(SolutionSettings, TextSettings, Seeded, Parallel):
 
     dimensions: int | None = setting(
         "First reduce the features to so many dimensions (0: do not); by default, texts to 500.",
-        default=None,
-        low=0,
-        high=100_000,
-    )
+        default=None, low=0, high=100_000,
+    )  # fmt: skip
     distance: str | None = setting(
         "How mapped items are compared; by default, texts by cosine, vectors by euclidean.",
-        default=None,
-        choices=DISTANCES,
-    )
+        default=None, choices=("euclidean", "cosine"),
+    )  # fmt: skip
     max_items: int = setting(
         "Learn from at most so many items of a group, chosen at random.", default=100, low=2, high=10**9
     )
@@ -57,11 +51,8 @@ class MetricSettings(SolutionSettings, TextSettings, Seeded, Parallel):
     length: int | str | None = setting(
         "Draw so many words from each training text, again and again from short ones; median: as many as half of "
         "them have.",
-        default=None,
-        low=1,
-        high=10**9,
-        words=("median",),
-    )
+        default=None, low=1, high=10**9, words=("median",),
+    )  # fmt: skip
 
     def __post_init__(self) -> None:
         super().__post_init__()

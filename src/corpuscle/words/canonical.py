@@ -34,7 +34,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from corpuscle import learning
-from corpuscle.engine.linalg.cca import dense_cca, diagonal_cca, one_hot_cca
+from corpuscle.engine.linalg.cca import Canonical, dense_cca, diagonal_cca, one_hot_cca
 from corpuscle.engine.linalg.lowrank import gaussian
 from corpuscle.engine.linalg.sparse import Rows, SparseOperator
 from corpuscle.errors import SettingError
@@ -44,8 +44,8 @@ from corpuscle.scale import Chunks, workers
 from corpuscle.settings import learned
 from corpuscle.text.corpus import Corpus
 from corpuscle.text.vocab import UNKNOWN
-from corpuscle.words.cooccurrence import At, Chunk, chunks_of_corpus, count_at
-from corpuscle.words.kernels.contexts import add_by_word, smooths_of
+from corpuscle.words.cooccurrence import At, Chunk, chunks_of_corpus, count_contexts
+from corpuscle.words.kernels.contexts import add_by_word, smooths
 from corpuscle.words.settings import LrmvlSettings, OsccaSettings, TsccaSettings
 from corpuscle.words.vectors import VECTORS, WordVectors, check_vectors, numbers
 
@@ -69,7 +69,7 @@ def _count(
     model: OsccaVectors | TsccaVectors, corpus: Corpus, rows: tuple[int, ...], columns: tuple[int, ...],
     bag: bool = False,
 ) -> Rows:  # fmt: skip
-    return count_at(corpus, At(rows, columns, bag, len(corpus.vocab)), model.workers, model.cluster)
+    return count_contexts(corpus, At(rows, columns, bag, len(corpus.vocab)), model.workers, model.cluster)
 
 
 def _powered(model: OsccaVectors | TsccaVectors, counts: np.ndarray) -> np.ndarray:
@@ -176,11 +176,8 @@ LRMVL = {
 PARTIAL = learning.partial("words.lrmvl", {"dictionary": numbers("types", "dimensions", dtype="float64")})
 
 
-class Given(NamedTuple):
-    """What smooths are made of: ``dictionary`` float64 (types, k), ``rates`` float64 (rates,)."""
-
-    dictionary: np.ndarray
-    rates: np.ndarray
+Given = tuple[np.ndarray, np.ndarray]
+"""What smooths are made of: the dictionary float64 (types, k), and the rates float64 (rates,)."""
 
 
 class Moments(NamedTuple):
@@ -194,23 +191,16 @@ class Moments(NamedTuple):
     right_words: np.ndarray
 
 
-class Projections(NamedTuple):
-    """From smooths to states: ``left`` (smooths, l), ``right`` (smooths, r), ``correlations`` (l,)."""
-
-    left: np.ndarray
-    right: np.ndarray
-    correlations: np.ndarray
-
-
 def _blocks(chunk: Chunk, given: Given) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
     """The tokens of a chunk with their left and right smooths, some sentences at a time."""
     corpus = Corpus(chunk.tokens, chunk.starts, None)  # type: ignore[arg-type]
     for block in chunks_of_corpus(corpus, BLOCK):
-        yield block.tokens, *smooths_of(block.tokens, block.starts, *given)
+        yield block.tokens, *smooths(block.tokens, block.starts, *given)
 
 
 def _moments(chunk: Chunk, given: Given) -> Moments:
-    types, width = len(given.dictionary), len(given.rates) * given.dictionary.shape[1]
+    dictionary, rates = given
+    types, width = len(dictionary), len(rates) * dictionary.shape[1]
     sums = Moments(*(np.zeros((width, width)) for _ in range(3)), *(np.zeros((types, width)) for _ in range(2)))
     for tokens, left, right in _blocks(chunk, given):
         for total, a, b in ((sums.left, left, left), (sums.between, left, right), (sums.right, right, right)):
@@ -233,19 +223,19 @@ class _Dictionary(learning.Learner):
 
     def moments(self) -> Moments:
         """The sums of a pass with the present dictionary."""
-        return self.held.map_reduce(_moments, _add, Given(self.dictionary, self.rates))
+        return self.held.map_reduce(_moments, _add, (self.dictionary, self.rates))
 
-    def project(self, moments: Moments) -> Projections:
-        """What the two sides agree on."""
+    def project(self, moments: Moments) -> Canonical:
+        """What the two sides agree on: from smooths to states, ``left`` (smooths, l), ``right`` (smooths, r)."""
         k = self.dictionary.shape[1]
         half = -(-k // 2)
         left, between, right = (each / self.n_tokens for each in moments[:3])
         found = dense_cca(left, between, right)
         if len(found.correlations) < half:
             raise SettingError(f"{k} dimensions are too many: the two sides agree on {len(found.correlations)} each")
-        return Projections(found.left[:, :half], found.right[:, : k - half], found.correlations[:half])
+        return Canonical(found.left[:, :half], found.correlations[:half], found.right[:, : k - half])
 
-    def means(self, moments: Moments, project: Projections) -> tuple[np.ndarray, np.ndarray]:
+    def means(self, moments: Moments, project: Canonical) -> tuple[np.ndarray, np.ndarray]:
         """The mean state of each word, float64 (types, k), and its deviation over tokens, float64 (k,)."""
         sums = np.hstack([moments.left_words @ project.left, moments.right_words @ project.right])
         means = sums / np.maximum(1, self.counts)[:, None]
@@ -355,7 +345,7 @@ class LrmvlVectors(LrmvlSettings, WordVectors):
 
     def _states(self, corpus: Corpus) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
         """The tokens of a text in the ids of ``vocab_`` and their projected left and right sides, by blocks."""
-        given = Given(np.array(self.dictionary_), np.array(self.rates))  # writable, as when learning
+        given = np.array(self.dictionary_), np.array(self.rates)  # writable, as when learning
         whole = Chunk(corpus.tokens, corpus.sentence_starts - corpus.sentence_starts[0])
         for tokens, left, right in _blocks(whole, given):
             yield tokens, left @ self.left_, right @ self.right_
@@ -370,8 +360,7 @@ class LrmvlVectors(LrmvlSettings, WordVectors):
 
     def _from_contexts(self, corpus: Corpus, new: int) -> np.ndarray:
         known = len(self.vocab_)
-        mapping = np.arange(known + new)
-        mapping[known:] = UNKNOWN
+        mapping = np.append(np.arange(known), np.full(new, UNKNOWN))
         sums, seen = np.zeros((new, self.dimensions)), 0
         for tokens, left, right in self._states(corpus.map_tokens(mapping, self.vocab_)):
             ids = corpus.tokens[seen : seen + len(tokens)] - np.int32(known)

@@ -187,11 +187,6 @@ def _classes_of(words: np.ndarray, model: WordClasses) -> np.ndarray:
     return np.where(boundary, words, FIRST + model.classes_[words]).astype(np.int32)
 
 
-def class_of_the_rarest(counts: np.ndarray, classes: np.ndarray) -> int:
-    """The class that has most of the rarest words; ``counts``, ``classes``: int (words,)."""
-    return int(np.bincount(classes[counts == counts.min()]).argmax())
-
-
 class WordClasses(Model):
     """One class for each word.
 
@@ -254,6 +249,13 @@ class WordClasses(Model):
         sums = np.zeros(self.n_classes_, np.int64)
         np.add.at(sums, self.classes_[inside], self.vocab_.counts[inside])
         return sums
+
+    def _class_unknown(self) -> None:
+        """Where the training text had no unknown words, their class is the one that has most of the rarest words."""
+        counts = self.vocab_.counts
+        if counts[UNKNOWN] == 0:
+            rarest = counts == counts[counts > 0].min()
+            self.classes_[UNKNOWN] = np.bincount(self.classes_[rarest]).argmax()
 
     def class_of(self, word: str) -> int:
         """The class of a word; an unknown word has one too."""
@@ -352,20 +354,6 @@ class WordClasses(Model):
     def export(self, path: str | PathLike[str], format: str | None = None, full_paths: bool = False) -> None:
         """Write ``rows`` to a file (``-``: stdout)."""
         write_table(path, (), self.rows(format, full_paths))
-
-    def _number(self, vocab: Vocab, ids: np.ndarray, classes: np.ndarray, n_classes: int) -> None:
-        """Take over a learned assignment of the words ``ids``: number the classes, give the rest of the ids theirs."""
-        counts = vocab.counts[ids]
-        sums = np.bincount(classes, counts, n_classes)
-        first = np.full(n_classes, len(ids))
-        np.minimum.at(first, classes, np.arange(len(ids)))
-        number = np.empty(n_classes, np.int32)
-        number[np.lexsort((first, -sums))] = np.arange(n_classes)
-        self.classes_ = np.full(len(vocab), -1, np.int32)
-        self.classes_[ids] = number[classes]
-        if vocab.counts[UNKNOWN] == 0:
-            self.classes_[UNKNOWN] = class_of_the_rarest(counts, self.classes_[ids])
-        self.vocab_, self.n_classes_, self.tree_ = vocab, n_classes, None
 
 
 # ---- pictures

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from corpuscle.errors import InputError, SettingError, expect
+from corpuscle.errors import InputError, SettingError
 from corpuscle.text.conllu import is_treebank, read_conllu
 from corpuscle.text.corpus import Corpus, Preprocessing, items_of
 from corpuscle.text.files import AnyPath, expand
@@ -79,7 +79,7 @@ class Forest:
         return cls(corpus, parents)
 
     @classmethod
-    def tree(cls, treebank: Treebank, words: Corpus | None = None, path: AnyPath | None = None) -> Forest:
+    def tree(cls, treebank: Treebank, words: Corpus | None = None) -> Forest:
         """Every token hangs on its head. ``words``: what stands for the tokens, see ``words_of``, if not their forms.
 
         A word without a head, or heads that run in a circle, are an ``InputError``."""
@@ -122,23 +122,12 @@ class Forest:
         corpus = Corpus(joined, np.concatenate(starts), vocab)
         return cls(corpus, np.concatenate(parents), relations.layer() if with_relations else None)
 
-    @classmethod
-    def checked(cls, value: object) -> Forest:
-        """The value, if it is a Forest, or an error that says how to make one."""
-        return expect(value, cls, "Forest.chain(corpus) or Forest.tree(read_conllu(path)) makes one")
-
     def __len__(self) -> int:
         return len(self.corpus)
 
     def __getitem__(self, sentences: slice) -> Forest:
-        first, last, _ = sentences.indices(len(self))
-        begin, end = self.corpus.sentence_starts[first], self.corpus.sentence_starts[max(first, last)]
-        parents = self.parents[begin:end]
-        return Forest(
-            self.corpus[sentences],
-            np.where(parents >= 0, parents - begin, _ROOT).astype(np.int32),
-            None if self.relations is None else self.relations[begin:end],
-        )
+        corpus = self.corpus[sentences]
+        return dataclasses.replace(self.select(np.arange(len(self))[sentences]), corpus=corpus)
 
     def select(self, sentences: np.ndarray) -> Forest:
         """Any sentences by index or mask, in that order."""
@@ -171,15 +160,11 @@ class Forest:
 
 
 def forest_of(
-    bank: Treebank,
-    structure: str,
-    layer: str = "form",
-    preprocessing: Preprocessing | None = None,
-    path: AnyPath | None = None,
+    bank: Treebank, structure: str, layer: str = "form", preprocessing: Preprocessing | None = None
 ) -> Forest:
-    """A treebank as a forest of the given structure; ``path`` is its file, for complaints."""
+    """A treebank as a forest of the given structure."""
     words = words_of(bank, layer, preprocessing)
-    return Forest.chain(words) if structure == "chain" else Forest.tree(bank, words, path)
+    return Forest.chain(words) if structure == "chain" else Forest.tree(bank, words)
 
 
 def read_forest(
@@ -195,7 +180,7 @@ def read_forest(
     parts = []
     for file, is_bank in zip(files, banks, strict=True):
         if is_bank:
-            parts.append(forest_of(read_conllu(file), structure, layer, preprocessing, file))
+            parts.append(forest_of(read_conllu(file), structure, layer, preprocessing))
         elif structure == "tree":
             raise InputError(file, None, "trees are needed, and this is no CoNLL-U file (.conllu)")
         else:

@@ -16,7 +16,8 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator
-from functools import cached_property
+from functools import cached_property, partial
+from itertools import pairwise
 from os import PathLike
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -28,14 +29,15 @@ from corpuscle.errors import SettingError, warn
 from corpuscle.learning import Checkpoint
 from corpuscle.measure import Result, token_likelihood
 from corpuscle.model import TRAINING_ITEMS, VOCAB, Array, Arrays, Container, Fact, Kind, Record
-from corpuscle.scale import Workers, workers
+from corpuscle.random import purpose_id
+from corpuscle.scale import Workers, chunks_of, workers
 from corpuscle.settings import learned
 from corpuscle.text.corpus import Corpus, Preprocessing
 from corpuscle.text.files import write_atomically
 from corpuscle.text.overlap import item_hashes
 from corpuscle.text.treebank import Treebank
 from corpuscle.text.vocab import END, FIRST, START, UNKNOWN, Vocab
-from corpuscle.words.classes import ClassTree, WordClasses, class_of_the_rarest
+from corpuscle.words.classes import ClassTree, WordClasses
 from corpuscle.words.forests import Forest, forest_of
 from corpuscle.words.hmm_learning import (
     FEW,
@@ -45,15 +47,13 @@ from corpuscle.words.hmm_learning import (
     Parameters,
     Rates,
     batches_of,
-    best_classes,
+    chunk_of,
     chunk_size,
-    chunks,
     expect,
     from_classes,
     from_nothing,
-    likelihoods,
     links_of,
-    random_classes,
+    ready,
     token_shares,
     weights_of,
 )
@@ -255,9 +255,7 @@ class HmmClasses(HmmSettings, WordClasses):
         self.n_classes_, self.tree_ = len(self.first_), None
         self.classes_ = self.counts_.argmax(axis=1).astype(np.int32)
         self.classes_[[START, END]] = -1
-        if self.vocab_.counts[UNKNOWN] == 0:
-            known = np.flatnonzero(self.vocab_.counts)
-            self.classes_[UNKNOWN] = class_of_the_rarest(self.vocab_.counts[known], self.classes_[known])
+        self._class_unknown()
 
     # ---- what was learned
 
@@ -355,8 +353,9 @@ class HmmClasses(HmmSettings, WordClasses):
         return forest if forest.corpus.vocab is self.vocab_ else forest.recode(self.vocab_)
 
     def _chunks(self, forest: Forest) -> Iterator[Chunk]:
-        size = chunk_size(self.n_classes_, self.n_classes_)
-        return chunks(forest, links_of(forest, self.relations_), size)
+        size, links = chunk_size(self.n_classes_, self.n_classes_), links_of(forest, self.relations_)
+        for first, last in pairwise(chunks_of(forest.corpus.lengths, size)):
+            yield chunk_of(forest, links, first, last)
 
     def apply(self, text: Corpus | Forest) -> Corpus:
         """The same sentences with classes for words, those that are most likely together (Viterbi): a Corpus whose
@@ -375,7 +374,9 @@ class HmmClasses(HmmSettings, WordClasses):
         forest = self._forest(text)
         found, first = [np.empty(0, np.int32)], 0
         for chunk in self._chunks(forest):
-            found.append(random_classes(chunk, self._weights, seed, first))
+            classes = np.empty(len(chunk.order), np.int32)
+            trees.random_classes(*ready(chunk, self._weights), seed, purpose_id("classes"), first, classes)
+            found.append(classes[np.argsort(chunk.order)])
             first += len(chunk.nodes.starts) - 1
         return self._classes(forest, np.concatenate(found))
 
@@ -417,7 +418,7 @@ class HmmClasses(HmmSettings, WordClasses):
         on average: exactly, or by the projection that the model was learned with. Words that the training text lacks
         count if it had unknown words; else they are left out."""
         forest = self._forest(text)
-        parts = list(self.spread(_projected if projected else _exact, self._chunks(forest)))
+        parts = list(self.spread(partial(_likelihoods, projected=projected), self._chunks(forest)))
         logs = np.concatenate([np.empty(0), *(logs for logs, _ in parts)])
         return logs, sum(kept for _, kept in parts) / max(1, forest.n_tokens)
 
@@ -448,8 +449,11 @@ class HmmClasses(HmmSettings, WordClasses):
 
 
 def _best(chunk: Chunk, model: HmmClasses) -> np.ndarray:
-    """The most likely classes of a chunk, int32 (tokens,)."""
-    return best_classes(chunk, model._logs)
+    """The most likely classes of a chunk, int32 (tokens,); -1 where a sentence is impossible."""
+    nodes, logs = ready(chunk, model._logs)
+    classes = np.empty(len(chunk.order), np.int32)
+    trees.best_classes(nodes, logs, classes, np.empty(len(nodes.starts) - 1))
+    return classes[np.argsort(chunk.order)]
 
 
 def _posteriors(chunk: Chunk, model: HmmClasses) -> np.ndarray:
@@ -462,11 +466,11 @@ def _expected(chunk: Chunk, model: HmmClasses) -> tuple[np.ndarray, np.ndarray]:
     return chunk.types, expect(chunk, Parameters(model._weights, model.n_classes_, 0.0)).emission
 
 
-def _exact(chunk: Chunk, model: HmmClasses) -> tuple[np.ndarray, int]:
-    """The log-likelihood of each sentence of a chunk, and how many entries of messages were kept."""
-    return likelihoods(chunk, Parameters(model._weights, model.n_classes_, 0.0))
-
-
-def _projected(chunk: Chunk, model: HmmClasses) -> tuple[np.ndarray, int]:
-    """The log-likelihood of each sentence of a chunk by a projection, and how many entries of messages were kept."""
-    return likelihoods(chunk, Parameters(model._weights, min(model._k, model.n_classes_), model.epsilon))
+def _likelihoods(chunk: Chunk, model: HmmClasses, projected: bool) -> tuple[np.ndarray, int]:
+    """The log-likelihood of each sentence of a chunk, exactly or by the projection of learning, float64, and how many
+    entries of messages were kept."""
+    (nodes, weights), classes = ready(chunk, model._weights), model.n_classes_
+    how = (min(model._k, classes), model.epsilon) if projected else (classes, 0.0)
+    result, tallies = np.empty(len(nodes.starts) - 1), np.zeros(2, np.int64)
+    trees.likelihoods(nodes, weights, *how, result, tallies)
+    return result, int(tallies[0])

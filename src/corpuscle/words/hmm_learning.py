@@ -30,7 +30,7 @@ accurate, compact, and interpretable tree annotation", 2006, for splitting.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
@@ -41,7 +41,7 @@ from corpuscle import learning
 from corpuscle.compiled import frozen
 from corpuscle.engine.dp import trees
 from corpuscle.model import Array
-from corpuscle.random import Random, purpose_id
+from corpuscle.random import Random
 from corpuscle.scale import Workers, chunks_of
 from corpuscle.text.corpus import Corpus
 from corpuscle.words.forests import Forest
@@ -63,9 +63,6 @@ class Table(NamedTuple):
     def n_classes(self) -> int:
         """C, the number of classes."""
         return len(self.first)
-
-    def times(self, factor: float) -> Table:
-        return Table(*(counts * factor for counts in self))
 
 
 def from_nothing(words: np.ndarray, tokens: int, roots: int, links: int, n_classes: int, seed: int) -> Table:
@@ -147,7 +144,7 @@ class Em(learning.Learner):
         self.mass = 1.0 / max(1, len(batches))  # the counts are those of so much of the text
         self.total, self.stages = passes * len(batches), doublings + 1
         self.occurs = start.emission.sum(axis=1) > 0
-        self._begin(start.times(self.mass), 1.0, doublings)
+        self._begin(Table(*(counts * self.mass for counts in start)), 1.0, doublings)
         self.tallies, self.recent = np.zeros(4), np.full(3, -math.inf)
 
     def _begin(self, table: Table, scale: float, doublings: int) -> None:
@@ -270,7 +267,6 @@ class Em(learning.Learner):
     # ---- unfinished work
 
     def state(self) -> dict[str, np.ndarray]:
-        """The counts, and how the present pass has gone so far."""
         state = {"sums": self.sums, "scale": np.array([self.scale]), "tallies": self.tallies, "recent": self.recent}
         return {**self.table._asdict(), **{name: array.copy() for name, array in state.items()}}
 
@@ -292,9 +288,6 @@ def chain_learner(corpus: Corpus, start: Table, passes: int, tolerance: float, p
     batches = batches_of(forest, links, forest.n_tokens, chunk_size(classes, classes))
     return Em(batches, start, 0, Rates(classes, tolerance=tolerance), pool, passes)
 
-
-SHARED = 0
-"""The link whose table is that of all relations without one of their own."""
 
 MOST = 8192
 """A chunk has hardly more tokens."""
@@ -336,16 +329,16 @@ def chunk_size(classes: int, kept: int) -> int:
 
 def links_of(forest: Forest, relations: list[str]) -> np.ndarray:
     """Which table of transitions leads to each token, int32 (n_tokens,): that of its relation, without subtypes, if it
-    is one of the given ones, which are numbered from 1 on, else the shared one."""
+    is one of the given ones, which are numbered from 1 on, else 0, the one that all others share."""
     if not relations:
         return np.zeros(forest.n_tokens, np.int32)
     assert forest.relations is not None
     number = {name: link for link, name in enumerate(relations, 1)}
-    groups = [number.get(value.partition(":")[0], SHARED) for value in forest.relations.values]
+    groups = [number.get(value.partition(":")[0], 0) for value in forest.relations.values]
     return np.array(groups, np.int32)[forest.relations.ids]
 
 
-def _chunk(forest: Forest, links: np.ndarray, first: int, last: int, rows: np.ndarray | None) -> Chunk:
+def chunk_of(forest: Forest, links: np.ndarray, first: int, last: int, rows: np.ndarray | None = None) -> Chunk:
     """The sentences first..last-1; ``rows``: the ids whose emissions go with the batch, ascending (None: all)."""
     starts = forest.corpus.sentence_starts[first : last + 1]
     here = slice(starts[0], starts[-1])
@@ -364,21 +357,13 @@ def _chunk(forest: Forest, links: np.ndarray, first: int, last: int, rows: np.nd
     return Chunk(nodes, types, order)
 
 
-def chunks(forest: Forest, links: np.ndarray, size: int) -> Iterator[Chunk]:
-    """A text in chunks of about ``size`` tokens; words are ids of its vocabulary."""
-    bounds = chunks_of(forest.corpus.lengths, size)
-    for first, last in pairwise(bounds):
-        yield _chunk(forest, links, first, last, None)
-
-
 def batches_of(forest: Forest, links: np.ndarray, tokens: int, size: int) -> list[Batch]:
     """A text in batches of about so many tokens, each in chunks of about ``size``."""
     lengths, starts, result = forest.corpus.lengths, forest.corpus.sentence_starts, []
-    bounds = chunks_of(lengths, tokens)
-    for first, last in pairwise(bounds):
+    for first, last in pairwise(chunks_of(lengths, tokens)):
         types = np.unique(forest.corpus.tokens[starts[first] : starts[last]])
         inner = first + chunks_of(lengths[first:last], size)
-        parts = [_chunk(forest, links, a, b, types) for a, b in pairwise(inner)]
+        parts = [chunk_of(forest, links, a, b, types) for a, b in pairwise(inner)]
         result.append(Batch(parts, types, int(starts[last] - starts[first])))
     return result
 
@@ -388,7 +373,7 @@ def weights_of(first: np.ndarray, steps: np.ndarray, emission: np.ndarray) -> tr
     return trees.Weights(first, steps, np.ascontiguousarray(steps.transpose(0, 2, 1)), emission)
 
 
-def _ready(chunk: Chunk, weights: trees.Weights) -> tuple[trees.Nodes, trees.Weights]:
+def ready(chunk: Chunk, weights: trees.Weights) -> tuple[trees.Nodes, trees.Weights]:
     """Nodes and weights as all kernels get them, wherever they come from."""
     types = np.int32, np.int32, np.int32, np.int32, np.int64
     nodes = trees.Nodes(*map(frozen, chunk.nodes, types))
@@ -397,7 +382,7 @@ def _ready(chunk: Chunk, weights: trees.Weights) -> tuple[trees.Nodes, trees.Wei
 
 def expect(chunk: Chunk, now: Parameters) -> trees.Counts:
     """What is expected of a chunk."""
-    nodes, weights = _ready(chunk, now.weights)
+    nodes, weights = ready(chunk, now.weights)
     links, classes, _ = weights.steps.shape
     counts = trees.Counts.empty(classes, links, len(chunk.types), len(nodes.starts) - 1)
     trees.expectations(nodes, weights, now.k, now.epsilon, counts)
@@ -409,36 +394,3 @@ def token_shares(chunk: Chunk, now: Parameters) -> np.ndarray:
     n = len(chunk.order)
     apart = chunk._replace(nodes=chunk.nodes._replace(places=chunk.order), types=np.arange(n, dtype=np.int32))
     return expect(apart, now).emission
-
-
-def likelihoods(chunk: Chunk, now: Parameters) -> tuple[np.ndarray, int]:
-    """The log-likelihood of each sentence of a chunk, float64, and how many entries of messages were kept."""
-    nodes, weights = _ready(chunk, now.weights)
-    result, tallies = np.empty(len(nodes.starts) - 1), np.zeros(2, np.int64)
-    trees.likelihoods(nodes, weights, now.k, now.epsilon, result, tallies)
-    return result, int(tallies[0])
-
-
-def best_classes(chunk: Chunk, logs: trees.Weights) -> np.ndarray:
-    """The most likely classes of a chunk under the logarithms of a model, int32 (tokens,); -1 where a sentence is
-    impossible."""
-    nodes, logs = _ready(chunk, logs)
-    classes, scores = np.empty(len(chunk.order), np.int32), np.empty(len(nodes.starts) - 1)
-    trees.best_classes(nodes, logs, classes, scores)
-    return _in_order(chunk, classes)
-
-
-def random_classes(chunk: Chunk, weights: trees.Weights, seed: int, first: int) -> np.ndarray:
-    """Classes of a chunk drawn from a model, given the words, int32 (tokens,); ``first``: the number of its first
-    sentence in the text."""
-    nodes, weights = _ready(chunk, weights)
-    classes = np.empty(len(chunk.order), np.int32)
-    trees.random_classes(nodes, weights, seed, purpose_id("classes"), first, classes)
-    return _in_order(chunk, classes)
-
-
-def _in_order(chunk: Chunk, values: np.ndarray) -> np.ndarray:
-    """What belongs to the nodes of a chunk, (n, ...), in the order of its tokens."""
-    result = np.empty_like(values)
-    result[chunk.order] = values
-    return result

@@ -77,16 +77,16 @@ class Sense(NamedTuple):
     tokens: list[Token]
 
 
-def sentences_of(model: HmmClasses, bank: Treebank, path: AnyPath | None = None) -> Sentences:
+def sentences_of(model: HmmClasses, bank: Treebank) -> Sentences:
     """The sentences of a treebank for a model."""
-    return Sentences(forest_of(bank, model.structure, model.layer, model.preprocessing, path), bank.text)
+    return Sentences(forest_of(bank, model.structure, model.layer, model.preprocessing), bank.text)
 
 
 def read_sentences(model: HmmClasses, path: AnyPath) -> Sentences:
     """A text for a model: trees (CoNLL-U) where it needs them, else a treebank or plain text by the name of the file.
     Trees cannot be made of plain text: ``InputError``."""
     if is_treebank(path) or (model.structure == "tree" and os.fspath(path) == "-"):
-        return sentences_of(model, read_conllu(path), path)
+        return sentences_of(model, read_conllu(path))
     if model.structure == "tree":
         raise InputError(path, None, "trees are needed, and this is no CoNLL-U file (.conllu)")
     corpus = read_text(path, preprocessing=model.preprocessing)
@@ -112,21 +112,12 @@ def tokens_of(
     places = found - starts[where]
     rows = rows[begins[np.searchsorted(chosen, where)] + places]
     possible = rows.any(axis=1)
-    tokens = [
-        Token(int(forest.corpus.tokens[at]), int(s), int(p), sentences.shown(int(s)), _near(sentences.text, int(at)))
-        for at, s, p in zip(found[possible], where[possible], places[possible], strict=True)
-    ]
+    tokens = []
+    for at, s, p in zip(found[possible].tolist(), where[possible].tolist(), places[possible].tolist(), strict=True):
+        # Two words on either side, without parts of speech.
+        near = [word.rpartition("/")[0] or word for word in sentences.text.corpus.words(s)[max(0, p - 2) : p + 3]]
+        tokens.append(Token(int(forest.corpus.tokens[at]), s, p, sentences.shown(s), " ".join(near)))
     return tokens, rows[possible] / rows[possible].sum(axis=1, keepdims=True)
-
-
-def _near(text: Forest, at: int) -> str:
-    """A token with two words on either side, without parts of speech."""
-    corpus: Corpus = text.corpus
-    sentence = int(np.searchsorted(corpus.sentence_starts, at, side="right")) - 1
-    begin, end = corpus.sentence_starts[sentence : sentence + 2]
-    ids = corpus.tokens[max(begin, at - 2) : min(end, at + 3)]
-    words = [corpus.vocab.word(int(id)) for id in ids]
-    return " ".join(word.rpartition("/")[0] or word for word in words)
 
 
 def _tokens_or_error(

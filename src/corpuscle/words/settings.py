@@ -11,27 +11,22 @@ from corpuscle.errors import SettingError
 from corpuscle.settings import Parallel, Seeded, Settings, setting
 from corpuscle.text.settings import TextSettings
 
-STRUCTURES = ("chain", "tree")
-LAYERS = ("form", "lemma", "form/tag", "lemma/tag")
-
 STARTS = ("best", "frequent", "cyclic", "random")
 WAYS = ("count", "emission", "share", "lift")
 """What words of a class are chosen by, see ``HmmClasses.words_of``."""
-INITS = ("exchange", "brown", "random")
-"""Where hidden Markov models begin: classes of another method, by its name in the catalogue, or random."""
-
 MEASURES = ("hellinger", "js", "kl", "cosine")
-PRIORS = ("uniform", "marginal", "jeffrey")
-"""What is assumed of a head before its dependents are seen, see ``Meaning.mapped``."""
 
 
 class StructureSettings(Settings):
     """A learner that reads running text, where the parent of a word is its left neighbour, or treebanks."""
 
     structure: str = setting(
-        "The parent of a word: its left neighbour, or its head in a CoNLL-U file.", default="chain", choices=STRUCTURES
+        "The parent of a word: its left neighbour, or its head in a CoNLL-U file.",
+        default="chain", choices=("chain", "tree"),
+    )  # fmt: skip
+    layer: str = setting(
+        "What a word of a CoNLL-U file is.", default="form", choices=("form", "lemma", "form/tag", "lemma/tag")
     )
-    layer: str = setting("What a word of a CoNLL-U file is.", default="form", choices=LAYERS)
 
     def read(self, *paths: Any) -> Any:
         """Files as a text of this learner: plain text as a ``Corpus``, treebanks as a ``Forest``."""
@@ -171,8 +166,9 @@ class HmmSettings(StructureSettings, TextSettings, Seeded, Parallel):
 
     classes: int = setting("How many classes.", default=128, low=1, high=10_000)
     init: str = setting(
-        "Where learning begins: classes of another method, or random.", default="exchange", choices=INITS
-    )
+        "Where learning begins: classes of another method, or random.",
+        default="exchange", choices=("exchange", "brown", "random"),
+    )  # fmt: skip
     estimator: str = setting(
         "Learn from all the text at once (batch) or from some of it at a time (online).",
         default="auto", choices=("auto", "batch", "online"), shown="online from 100,000 tokens on",
@@ -230,7 +226,7 @@ class MeaningSettings(Settings):
     )
     head_prior: str = setting(
         "What is assumed of the class of a head when a dependent is compared with it.",
-        default="uniform", choices=PRIORS,
+        default="uniform", choices=("uniform", "marginal", "jeffrey"),
     )  # fmt: skip
     rare_below: int = setting(
         "Words with fewer tokens count as rare: their vectors are uncertain.", default=10, low=0, high=10**9
