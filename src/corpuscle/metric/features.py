@@ -121,8 +121,7 @@ def resampled(found: np.ndarray, starts: np.ndarray, length: int | str, seed: in
 
 def counted(found: np.ndarray, starts: np.ndarray, features: Features) -> csr_array:
     """How often each feature occurs in each text, weighted by idf: sparse float64 (texts, features)."""
-    shape = len(starts) - 1, len(features.idf)
-    matrix = csr_array((np.ones(len(found)), found, starts), shape=shape)
+    matrix = csr_array((np.ones(len(found)), found, starts), shape=(len(starts) - 1, len(features.idf)))
     matrix.sum_duplicates()
     matrix.data *= features.idf[matrix.indices]
     return matrix

@@ -84,7 +84,6 @@ class MetricModel(MetricSettings, Model):
 
     @property
     def distance_(self) -> str:
-        """How mapped items are compared."""
         return self.distance or ("euclidean" if self.features_ is None else "cosine")
 
     def fit(self, items: Any, labels: Sequence[Any] | None = None, weights: np.ndarray | None = None) -> Self:
@@ -187,10 +186,8 @@ class MetricModel(MetricSettings, Model):
         return matrix
 
     def transform(self, items: Any) -> np.ndarray:
-        """Map items: Euclidean distances after it are the metric, float64 (items, directions).
-
-        Compared by cosine, mapped items have length one; an empty text is mapped to zero.
-        """
+        """Map items: Euclidean distances after it are the metric, float64 (items, directions). Compared by cosine,
+        mapped items have length one; an empty text is mapped to zero."""
         mapped = self.solution_.mapped(self._reduced(self.vectors(items)))
         return unit_rows(mapped) if self.distance_ == "cosine" else mapped
 
@@ -245,7 +242,6 @@ def _matrix(items: Any) -> Any:
 
 
 def _check(loaded: Container) -> None:
-    """What the declarations of the arrays cannot say."""
     arrays, extra = loaded.arrays, loaded.extra
     n, scale = extra.get("n_features"), extra.get("scale")
     if type(n) is not int or type(scale) is not float or not (np.isfinite(scale) and scale > 0):

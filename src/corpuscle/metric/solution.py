@@ -68,7 +68,6 @@ class Solution(NamedTuple):
         return (items @ diags_array(self.map)).toarray() if issparse(items) else items * self.map
 
     def row(self, direction: int) -> np.ndarray:
-        """One direction of the map, float64 (n,)."""
         if self.map.ndim == 2:
             return self.map[direction]
         return np.where(np.arange(len(self.map)) == direction, self.map, 0.0)
@@ -154,8 +153,7 @@ def solve(items: Any, groups: Groups, settings: SolutionSettings, weights: np.nd
         warn(f"the scatter is nearly singular (condition {values[0] / values[-1]:.1e}); a ridge would help")
     vectors = basis @ (vectors / units[: len(vectors), None])
     if settings.method == "discriminant":
-        degrees = float((groups.sizes - 1).sum())
-        return _discriminant(items, vectors / np.sqrt(values / degrees), settings)
+        return _discriminant(items, vectors / np.sqrt(values / float((groups.sizes - 1).sum())), settings)
     if settings.directions is not None and settings.directions > len(values):
         raise SettingError(f"the scatter has {len(values)} directions, not {settings.directions}")
     scale = float(np.exp(np.log(values).mean() + 2 * np.log(units).mean()))
@@ -213,5 +211,4 @@ def _discriminant(items: np.ndarray, whitening: np.ndarray, settings: SolutionSe
             raise SettingError(f"groups differ in {kept} directions, not in {settings.directions}")
         kept = settings.directions
     between, vectors = between[:kept], vectors[:, :kept]
-    weighted = np.sqrt(between / (1 + between)) * (whitening @ vectors)
-    return Solution(np.ascontiguousarray(weighted.T), 1.0, between)
+    return Solution(np.ascontiguousarray((np.sqrt(between / (1 + between)) * (whitening @ vectors)).T), 1.0, between)

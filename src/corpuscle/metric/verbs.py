@@ -71,7 +71,7 @@ def evaluate(
     model: MetricModel = a_model("metric"),
     items: Items = _GROUPED,
     *,
-    starts: int = setting("Also K-means from so many random starts.", default=0, low=0, high=10_000, shown="0"),
+    starts: int = setting("Also K-means from N random starts.", default=0, low=0, high=10_000, shown="0"),
     draws: int = setting("Draws of the bootstrap.", default=1000, low=1, high=MOST),
     seed: int = SEED,
 ) -> Shown:
@@ -104,9 +104,7 @@ def neighbours(
     items: Items = _items(),
     *,
     k: int = setting("How many neighbours.", default=10, low=1, high=MOST, flag="-k"),
-    among: Items | None = _items(
-        "Look for neighbours among these items instead.", metavar="ITEMS", option=True, default=None
-    ),
+    among: Items | None = _items("Look for neighbours among these items.", metavar="ITEMS", option=True, default=None),
 ) -> Table:
     """The nearest neighbours of each item: query, rank, item, distance, and whether their labels agree."""
     found, distances = model.neighbours(items.content, k, None if among is None else among.content)

@@ -32,6 +32,7 @@ from collections.abc import Iterator, Mapping
 from typing import ClassVar, NamedTuple
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from corpuscle import learning
 from corpuscle.engine.linalg.cca import Canonical, dense_cca, diagonal_cca, one_hot_cca
@@ -53,7 +54,6 @@ CANONICAL = {**VECTORS, "contexts": numbers("slots", "types+3", "dimensions")}
 
 
 def check_slots(loaded: Container) -> None:
-    """What the declarations of the arrays cannot say."""
     check_vectors(loaded)
     window, bag = loaded.settings.get("window"), loaded.settings.get("bag")
     if type(window) is not int or len(loaded.arrays["contexts"]) != (1 if bag else 2 * window):
@@ -79,8 +79,6 @@ def _powered(model: OsccaVectors | TsccaVectors, counts: np.ndarray) -> np.ndarr
 
 def _rows_of_new(model: OsccaVectors | TsccaVectors, corpus: Corpus, new: int, power: float) -> np.ndarray:
     """The rows of new words from their contexts, which were learned for this power of counts."""
-    from scipy.sparse import csr_array
-
     known, types, slots = len(model.vocab_), len(corpus.vocab), len(model.contexts_)
     left, right = _offsets(model.window)
     counts = _count(model, corpus, (0,), left + right, bag=slots == 1)
@@ -271,7 +269,6 @@ class _Dictionary(learning.Learner):
 
 
 def check_sides(loaded: Container) -> None:
-    """What the declarations of the arrays cannot say."""
     check_vectors(loaded)
     left, right, rates = loaded.arrays["left"], loaded.arrays["right"], loaded.settings.get("rates")
     dimensions = len(loaded.arrays["singular_values"])

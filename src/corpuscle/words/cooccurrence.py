@@ -25,6 +25,7 @@ from itertools import pairwise
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from corpuscle.engine.linalg.lowrank import krylov_svd
 from corpuscle.engine.linalg.sparse import Rows, SparseOperator, added
@@ -32,7 +33,7 @@ from corpuscle.learning import Checkpoint
 from corpuscle.model import Arrays, Kind
 from corpuscle.scale import chunks_of, workers
 from corpuscle.settings import learned
-from corpuscle.text.corpus import Corpus
+from corpuscle.text.corpus import Corpus, starts_of
 from corpuscle.text.vocab import END, START, UNKNOWN
 from corpuscle.words.kernels import contexts as kernels
 from corpuscle.words.settings import PpmiSettings, SvdSettings
@@ -73,8 +74,7 @@ class At(NamedTuple):
 def chunks_of_corpus(corpus: Corpus, target: int | None = None) -> list[Chunk]:
     """The sentences of a corpus in chunks of about ``target`` tokens."""
     starts, chunks = corpus.sentence_starts, []
-    edges = chunks_of(np.diff(starts) + 1, target or CHUNK)
-    for first, last in pairwise(edges):
+    for first, last in pairwise(chunks_of(np.diff(starts) + 1, target or CHUNK)):
         inside = starts[first : last + 1]
         chunks.append(Chunk(np.ascontiguousarray(corpus.tokens[inside[0] : inside[-1]]), inside - inside[0]))
     return chunks
@@ -151,8 +151,8 @@ def pointwise_information(counts: Rows, context_counts: np.ndarray, smoothing: f
     with np.errstate(divide="ignore"):
         logs -= (np.log(chances / max(chances.sum(), np.finfo(np.float64).tiny)) + np.log(negative))[counts.columns]
     kept = (logs > 0) & np.isfinite(logs)
-    starts = np.concatenate([[0], np.cumsum(np.bincount(rows[kept], minlength=len(counts.starts) - 1))])
-    return Rows(starts.astype(np.int64), counts.columns[kept], logs[kept], counts.width)
+    starts = starts_of(np.bincount(rows[kept], minlength=len(counts.starts) - 1))
+    return Rows(starts, counts.columns[kept], logs[kept], counts.width)
 
 
 def count_near(model: PpmiVectors | SvdVectors, corpus: Corpus, new: int = 0) -> Rows:
@@ -194,11 +194,8 @@ def _folded(self: PpmiVectors | SvdVectors, counts: Rows) -> np.ndarray:
 
 def _fold_in(self: PpmiVectors | SvdVectors, corpus: Corpus, new: int) -> np.ndarray:
     counts, known = count_near(self, corpus, new), len(self.vocab_)
-    begin = counts.starts[known]
-    rows = counts.row_numbers()[begin:] - known
-    inside = counts.columns[begin:] < known
-    starts = np.concatenate([[0], np.cumsum(np.bincount(rows[inside], minlength=new))]).astype(np.int64)
-    kept = Rows(starts, counts.columns[begin:][inside], counts.values[begin:][inside], known)
+    new_rows = csr_array((counts.values, counts.columns, counts.starts), shape=counts.shape)[known:, :known]
+    kept = Rows(new_rows.indptr.astype(np.int64), new_rows.indices.astype(np.int32), new_rows.data, known)
     return self.folded(kept) * self.singular_values_**self.exponent
 
 

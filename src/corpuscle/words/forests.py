@@ -16,7 +16,7 @@ import numpy as np
 
 from corpuscle.errors import InputError, SettingError
 from corpuscle.text.conllu import is_treebank, read_conllu
-from corpuscle.text.corpus import Corpus, Preprocessing, items_of
+from corpuscle.text.corpus import Corpus, Preprocessing, items_of, starts_of
 from corpuscle.text.files import AnyPath, expand
 from corpuscle.text.layers import Layer, Numbering, aligned_signature
 from corpuscle.text.plain import read_text
@@ -27,18 +27,15 @@ _ROOT = -1
 
 
 def words_of(treebank: Treebank, layer: str = "form", preprocessing: Preprocessing | None = None) -> Corpus:
-    """The words of a treebank as a text: its forms or lemmas, alone or with tags (``form/tag``).
-
-    A token without a lemma is its form. White space inside a word becomes ``_``; preprocessing may not split words.
-    """
+    """The words of a treebank as a text: its forms or lemmas, alone or with tags (``form/tag``). A token without a
+    lemma is its form. White space inside a word becomes ``_``; preprocessing may not split words."""
     preprocessing = preprocessing or Preprocessing()
     if preprocessing.tokenise != "none":
         raise SettingError("tokenise means nothing for a treebank, which has its words already")
     name, _, tag = layer.partition("/")
     strings, words = list(treebank.corpus.vocab.strings), treebank.corpus.tokens.astype(np.int64)
     if name == "lemma":
-        given = treebank.lemmas.ids != UNKNOWN
-        words = np.where(given, len(strings) + treebank.lemmas.ids, words)
+        words = np.where(treebank.lemmas.ids != UNKNOWN, len(strings) + treebank.lemmas.ids, words)
         strings += treebank.lemmas.vocab.strings
     spellings = ["_".join(preprocessing.spell(string).split()) or "_" for string in strings]
     tags, endings = np.zeros(len(words), np.int64), [""]
@@ -80,9 +77,8 @@ class Forest:
 
     @classmethod
     def tree(cls, treebank: Treebank, words: Corpus | None = None) -> Forest:
-        """Every token hangs on its head. ``words``: what stands for the tokens, see ``words_of``, if not their forms.
-
-        A word without a head, or heads that run in a circle, are an ``InputError``."""
+        """Every token hangs on its head; ``InputError`` for a word without a head, or heads that run in a circle.
+        ``words``: what stands for the tokens, see ``words_of``, if not their forms."""
         treebank.check_trees()
         starts = treebank.corpus.sentence_starts
         heads = np.repeat(starts[:-1], np.diff(starts)) + treebank.heads - 1
@@ -103,24 +99,18 @@ class Forest:
         """Several texts one after the other; without documents. Relations stay if all have them."""
         if len(parts) == 1:
             return parts[0]
-        numbering, relations = Numbering(), Numbering("_")
-        tokens, starts, parents, before = [], [np.zeros(1, np.int64)], [], 0
-        with_relations = all(part.relations is not None for part in parts)
-        for part in parts:
-            corpus = part.corpus
-            mapping = np.concatenate([np.arange(FIRST), numbering.add(corpus.vocab.strings[FIRST:])]).astype(np.int32)
-            tokens.append(mapping[corpus.tokens])
-            starts.append(corpus.sentence_starts[1:] + before)
+        numbering, tokens, parents = Numbering(), [], []
+        for part, before in zip(parts, starts_of(part.n_tokens for part in parts).tolist(), strict=False):
+            mapping = np.append(np.arange(FIRST), numbering.add(part.corpus.vocab.strings[FIRST:])).astype(np.int32)
+            tokens.append(mapping[part.corpus.tokens])
             parents.append(np.where(part.parents >= 0, part.parents + before, _ROOT).astype(np.int32))
-            if with_relations:
-                assert part.relations is not None
-                relations.add(part.relations.strings())
-            before += len(corpus.tokens)
         _, vocab = numbering.finish()
-        joined = np.concatenate(tokens)
-        vocab.counts[:] = np.bincount(joined, minlength=len(vocab))
-        corpus = Corpus(joined, np.concatenate(starts), vocab)
-        return cls(corpus, np.concatenate(parents), relations.layer() if with_relations else None)
+        vocab.counts[:] = sum(np.bincount(each, minlength=len(vocab)) for each in tokens)
+        starts = starts_of(np.concatenate([part.corpus.lengths for part in parts]))
+        layers = [part.relations for part in parts if part.relations is not None]
+        relations = Layer.from_strings(name for layer in layers for name in layer.strings())
+        corpus = Corpus(np.concatenate(tokens), starts, vocab)
+        return cls(corpus, np.concatenate(parents), relations if len(layers) == len(parts) else None)
 
     def __len__(self) -> int:
         return len(self.corpus)
@@ -162,7 +152,6 @@ class Forest:
 def forest_of(
     bank: Treebank, structure: str, layer: str = "form", preprocessing: Preprocessing | None = None
 ) -> Forest:
-    """A treebank as a forest of the given structure."""
     words = words_of(bank, layer, preprocessing)
     return Forest.chain(words) if structure == "chain" else Forest.tree(bank, words)
 
@@ -170,9 +159,8 @@ def forest_of(
 def read_forest(
     paths: Sequence[AnyPath], structure: str, layer: str = "form", preprocessing: Preprocessing | None = None
 ) -> Corpus | Forest:
-    """Files as a text of the given structure; a Corpus where all of them are plain text, which has chains only.
-
-    Treebanks are known by their names (``.conllu``); where trees are needed, stdin is one."""
+    """Files as a text of the given structure; a Corpus where all of them are plain text, which has chains only. Files
+    named ``.conllu`` are treebanks; so is stdin where trees are needed."""
     files = expand(list(paths))
     banks = [is_treebank(file) or (structure == "tree" and os.fspath(file) == "-") for file in files]
     if not any(banks) and structure == "chain":

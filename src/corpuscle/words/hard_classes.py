@@ -147,7 +147,6 @@ class Merging(learning.Learner):
         return float(self.log.losses.sum()) / self.total
 
     def state(self) -> dict[str, np.ndarray]:
-        """The place of each word and the mergers so far."""
         log = {name: array.copy() for name, array in self.log._asdict().items()}
         return {"places": brown.places(self.window), **log}
 
@@ -339,7 +338,6 @@ class Search(learning.Learner):
         return row
 
     def state(self) -> dict[str, np.ndarray]:
-        """The classes, and how many words have moved in this pass."""
         return {"classes": self.classes.copy(), "moved": np.array([self.moved])}
 
     def restore(self, arrays: Mapping[str, np.ndarray], sweep: int, number: int) -> None:
@@ -356,7 +354,6 @@ class Search(learning.Learner):
 
 
 def check_merges(loaded: Container) -> None:
-    """What the declarations of the arrays cannot say."""
     check_classes(loaded)
     arrays = loaded.arrays
     if "merges" not in arrays:
@@ -410,8 +407,7 @@ class BrownClasses(BrownSettings, WordClasses):
         if self.merges_ is not None:
             nodes = np.empty(2 * self.n_classes_ - 1, np.int32)
             nodes[: self.n_classes_] = self._tops()
-            first = len(self.vocab_) + len(self.merges_)
-            nodes[self.n_classes_ :] = first + np.arange(self.n_classes_ - 1)
+            nodes[self.n_classes_ :] = len(self.vocab_) + len(self.merges_) + np.arange(self.n_classes_ - 1)
             done = nodes[self.class_tree().merges[: self.n_classes_ - classes]]
             coarse.merges_ = np.concatenate([self.merges_, done])
         return coarse

@@ -37,34 +37,16 @@ from corpuscle.text.files import write_atomically
 from corpuscle.text.overlap import item_hashes
 from corpuscle.text.treebank import Treebank
 from corpuscle.text.vocab import END, FIRST, START, UNKNOWN, Vocab
+from corpuscle.words import hmm_learning
 from corpuscle.words.classes import ClassTree, WordClasses
 from corpuscle.words.forests import Forest, forest_of
-from corpuscle.words.hmm_learning import (
-    FEW,
-    PARTIAL,
-    Chunk,
-    Em,
-    Parameters,
-    Rates,
-    batches_of,
-    chunk_of,
-    chunk_size,
-    expect,
-    from_classes,
-    from_nothing,
-    links_of,
-    ready,
-    token_shares,
-    weights_of,
-)
+from corpuscle.words.hmm_learning import FEW, PARTIAL, Chunk, Em, Parameters, expect, token_shares
 from corpuscle.words.settings import WAYS, HmmSettings
 
 LARGE = 100_000
 """Texts of so many tokens are learned from online."""
 PARTS = 8
 """A batch of online learning is shared out in so many chunks."""
-ALL = 1 << 30
-"""Keep so many classes of a message: all."""
 
 
 class HmmPass(NamedTuple):
@@ -76,7 +58,6 @@ class HmmPass(NamedTuple):
 
 
 def _check(loaded: Container) -> None:
-    """What the declarations of the arrays cannot say."""
     arrays, relations = loaded.arrays, loaded.extra.get("relations")
     if not isinstance(relations, list) or not all(isinstance(name, str) for name in relations):
         raise ValueError("it does not say which relations it knows")
@@ -183,11 +164,6 @@ class HmmClasses(HmmSettings, WordClasses):
         """The value of a setting: the chosen one where it was left open."""
         return self.chosen_.get(name, getattr(self, name))
 
-    @property
-    def _k(self) -> int:
-        k = self._now("k_best")
-        return k if isinstance(k, int) else ALL
-
     def _relations(self, forest: Forest) -> list[str]:
         """The relations with tables of their own: those that are not rare, by their names."""
         if not self.labelled:
@@ -195,8 +171,7 @@ class HmmClasses(HmmSettings, WordClasses):
         if forest.relations is None:
             raise SettingError("labelled transitions need trees whose relations have names")
         names = np.array([value.partition(":")[0] for value in forest.relations.values])
-        of_links = names[forest.relations.ids[forest.parents >= 0]]
-        found, counts = np.unique(of_links, return_counts=True)
+        found, counts = np.unique(names[forest.relations.ids[forest.parents >= 0]], return_counts=True)
         return [str(name) for name, count in zip(found, counts, strict=True) if count >= FEW and name != "_"]
 
     def _learner(self, forest: Forest, vocab: Vocab, pool: Workers, checkpoint: Checkpoint | None) -> Em:
@@ -204,27 +179,20 @@ class HmmClasses(HmmSettings, WordClasses):
         n_classes, doublings = self.split or self.classes, 0
         while n_classes << doublings < self.classes:
             doublings += 1
-        links, n_links = links_of(forest, self.relations_), len(self.relations_) + 1
-        batch, k = self._now("estimator") == "batch", min(self._k, self.classes)
+        links, n_links = hmm_learning.links_of(forest, self.relations_), len(self.relations_) + 1
+        batch, k = self._now("estimator") == "batch", hmm_learning.most_kept(self._now("k_best"), self.classes)
         tokens = forest.n_tokens if batch else self.batch_tokens
-        size = chunk_size(self.classes, k) if batch else max(tokens // PARTS, self.classes**2 // 100, 1)
+        size = hmm_learning.chunk_size(self.classes, k) if batch else max(tokens // PARTS, self.classes**2 // 100, 1)
         if self.init == "random" or (checkpoint is not None and checkpoint.state is not None):
             roots = int((forest.parents < 0).sum())
-            start = from_nothing(vocab.counts > 0, forest.n_tokens, roots, n_links, n_classes, self.seed)
+            start = hmm_learning.from_nothing(vocab.counts > 0, forest.n_tokens, roots, n_links, n_classes, self.seed)
         else:
-            start = from_classes(forest, links, (n_links, n_classes), self._hard(forest, n_classes), self.floor)
-        rates = Rates(
-            k, self.epsilon, batch, self.decay, self.delay, self.prior, self.prior_steps, self.tolerance, self.noise,
-            self.seed,
-        )  # fmt: skip
-        return Em(batches_of(forest, links, tokens, size), start, doublings, rates, pool, self._now("passes"))
-
-    def _hard(self, forest: Forest, n_classes: int) -> np.ndarray:
-        """One class for each word by the method where learning begins, int32 (types,)."""
-        learner = find(TASKS["classes"].methods[self.init].learner)
-        seeded = {"seed": self.seed} if "seed" in learner.SETTINGS else {}
-        model = learner(classes=n_classes, structure=self.structure, workers=self.workers, **seeded)
-        return model.fit(forest).classes_
+            learner = find(TASKS["classes"].methods[self.init].learner)
+            seeded = {"seed": self.seed} if "seed" in learner.SETTINGS else {}
+            hard = learner(classes=n_classes, structure=self.structure, workers=self.workers, **seeded).fit(forest)
+            start = hmm_learning.from_classes(forest, links, (n_links, n_classes), hard.classes_, self.floor)
+        settings = HmmSettings(**self.settings | self.chosen_)
+        return Em(hmm_learning.batches_of(forest, links, tokens, size), start, doublings, settings, pool)
 
     def _take(self, em: Em, vocab: Vocab, history: np.ndarray) -> None:
         """Take over what was learned: number the classes, count them in the text."""
@@ -307,12 +275,11 @@ class HmmClasses(HmmSettings, WordClasses):
         if by not in WAYS:
             raise SettingError(f"words are chosen by {', '.join(WAYS)}; not {by!r}")
         counts = self.counts_[:, number].astype(np.float64)
-        total = np.maximum(self.vocab_.counts, 1)
         values = {
             "count": counts,
             "emission": self.emission_[:, number].astype(np.float64),
             "share": self.shares_[:, number],
-            "lift": self.emission_[:, number] * (self.n_tokens_ / total),
+            "lift": self.emission_[:, number] * (self.n_tokens_ / np.maximum(self.vocab_.counts, 1)),
         }[by]
         members = np.flatnonzero((values > 0) & (self.vocab_.counts > 0))
         members = members[np.lexsort((-counts[members], -values[members]))][:k]
@@ -334,11 +301,10 @@ class HmmClasses(HmmSettings, WordClasses):
         """The model for kernels; a word that was not in the training text says nothing."""
         emission = self.emission_.astype(np.float64)
         emission[~emission.any(axis=1)] = 1.0
-        return weights_of(self.first_.astype(np.float64), self.steps_.astype(np.float64), emission)
+        return hmm_learning.weights_of(self.first_.astype(np.float64), self.steps_.astype(np.float64), emission)
 
     @cached_property
     def _logs(self) -> trees.Weights:
-        """Logarithms of the model."""
         with np.errstate(divide="ignore"):
             return trees.Weights(*map(np.log, self._weights))
 
@@ -353,16 +319,16 @@ class HmmClasses(HmmSettings, WordClasses):
         return forest if forest.corpus.vocab is self.vocab_ else forest.recode(self.vocab_)
 
     def _chunks(self, forest: Forest) -> Iterator[Chunk]:
-        size, links = chunk_size(self.n_classes_, self.n_classes_), links_of(forest, self.relations_)
+        size = hmm_learning.chunk_size(self.n_classes_, self.n_classes_)
+        links = hmm_learning.links_of(forest, self.relations_)
         for first, last in pairwise(chunks_of(forest.corpus.lengths, size)):
-            yield chunk_of(forest, links, first, last)
+            yield hmm_learning.chunk_of(forest, links, first, last)
 
     def apply(self, text: Corpus | Forest) -> Corpus:
         """The same sentences with classes for words, those that are most likely together (Viterbi): a Corpus whose
         vocabulary is the class numbers as strings. The id of class c in it is ``FIRST + c``."""
         forest = self._forest(text)
-        found = [np.empty(0, np.int32), *self.spread(_best, self._chunks(forest))]
-        return self._classes(forest, np.concatenate(found))
+        return self._classes(forest, np.concatenate([np.empty(0, np.int32), *self.spread(_best, self._chunks(forest))]))
 
     def annotate(self, bank: Treebank, layer: str = "form", preprocessing: Preprocessing | None = None) -> Treebank:
         """A treebank with the most likely classes of its tokens in its MISC, ``Class=17``."""
@@ -375,7 +341,7 @@ class HmmClasses(HmmSettings, WordClasses):
         found, first = [np.empty(0, np.int32)], 0
         for chunk in self._chunks(forest):
             classes = np.empty(len(chunk.order), np.int32)
-            trees.random_classes(*ready(chunk, self._weights), seed, purpose_id("classes"), first, classes)
+            trees.random_classes(*hmm_learning.ready(chunk, self._weights), seed, purpose_id("classes"), first, classes)
             found.append(classes[np.argsort(chunk.order)])
             first += len(chunk.nodes.starts) - 1
         return self._classes(forest, np.concatenate(found))
@@ -387,8 +353,7 @@ class HmmClasses(HmmSettings, WordClasses):
             tokens = np.count_nonzero(impossible)
             warn(f"{tokens} tokens of sentences without any probability get the classes of their words out of context")
         classes = np.where(impossible, self.classes_[forest.corpus.tokens], classes)
-        counts = np.rint(self.class_counts_).astype(np.int64)
-        vocab = Vocab.from_words(map(str, range(self.n_classes_)), counts)
+        vocab = Vocab.from_words(map(str, range(self.n_classes_)), np.rint(self.class_counts_).astype(np.int64))
         return dataclasses.replace(forest.corpus, tokens=(FIRST + classes).astype(np.int32), vocab=vocab)
 
     def posteriors(self, text: Corpus | Forest) -> Iterator[np.ndarray]:
@@ -450,7 +415,7 @@ class HmmClasses(HmmSettings, WordClasses):
 
 def _best(chunk: Chunk, model: HmmClasses) -> np.ndarray:
     """The most likely classes of a chunk, int32 (tokens,); -1 where a sentence is impossible."""
-    nodes, logs = ready(chunk, model._logs)
+    nodes, logs = hmm_learning.ready(chunk, model._logs)
     classes = np.empty(len(chunk.order), np.int32)
     trees.best_classes(nodes, logs, classes, np.empty(len(nodes.starts) - 1))
     return classes[np.argsort(chunk.order)]
@@ -469,8 +434,8 @@ def _expected(chunk: Chunk, model: HmmClasses) -> tuple[np.ndarray, np.ndarray]:
 def _likelihoods(chunk: Chunk, model: HmmClasses, projected: bool) -> tuple[np.ndarray, int]:
     """The log-likelihood of each sentence of a chunk, exactly or by the projection of learning, float64, and how many
     entries of messages were kept."""
-    (nodes, weights), classes = ready(chunk, model._weights), model.n_classes_
-    how = (min(model._k, classes), model.epsilon) if projected else (classes, 0.0)
+    (nodes, weights), classes = hmm_learning.ready(chunk, model._weights), model.n_classes_
+    how = (hmm_learning.most_kept(model._now("k_best"), classes), model.epsilon) if projected else (classes, 0.0)
     result, tallies = np.empty(len(nodes.starts) - 1), np.zeros(2, np.int64)
     trees.likelihoods(nodes, weights, *how, result, tallies)
     return result, int(tallies[0])

@@ -77,9 +77,10 @@ class Sense(NamedTuple):
     tokens: list[Token]
 
 
-def sentences_of(model: HmmClasses, bank: Treebank) -> Sentences:
-    """The sentences of a treebank for a model."""
-    return Sentences(forest_of(bank, model.structure, model.layer, model.preprocessing), bank.text)
+def sentences_of(model: HmmClasses, text: Treebank | Corpus) -> Sentences:
+    if isinstance(text, Treebank):
+        return Sentences(forest_of(text, model.structure, model.layer, model.preprocessing), text.text)
+    return Sentences(Forest.chain(text), lambda i: " ".join(text.words(i)))
 
 
 def read_sentences(model: HmmClasses, path: AnyPath) -> Sentences:
@@ -89,8 +90,7 @@ def read_sentences(model: HmmClasses, path: AnyPath) -> Sentences:
         return sentences_of(model, read_conllu(path))
     if model.structure == "tree":
         raise InputError(path, None, "trees are needed, and this is no CoNLL-U file (.conllu)")
-    corpus = read_text(path, preprocessing=model.preprocessing)
-    return Sentences(Forest.chain(corpus), lambda i: " ".join(corpus.words(i)))
+    return sentences_of(model, read_text(path, preprocessing=model.preprocessing))
 
 
 def tokens_of(
@@ -158,8 +158,7 @@ def substitutes(
     """Tokens of a word, at most so many, each with the ``k`` words that are most like it where it stands, of the same
     part of speech."""
     id, tokens, rows = _tokens_or_error(meaning, word, sentences, most)
-    found = (meaning.nearest(row, k, meaning.tag(id), [id]) for row in rows)
-    return list(zip(tokens, found, strict=True))
+    return list(zip(tokens, (meaning.nearest(row, k, meaning.tag(id), [id]) for row in rows), strict=True))
 
 
 def draw_meanings(

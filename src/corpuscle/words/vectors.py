@@ -65,7 +65,6 @@ Neighbour = tuple[str, float]
 
 
 def check_vectors(loaded: Container) -> None:
-    """What the declarations of the arrays cannot say."""
     if loaded.arrays["vectors"].shape[1] != loaded.settings.get("dimensions") or not loaded.arrays["vectors"].size:
         raise ValueError("its vectors do not have the dimensions that it names")
     values = loaded.arrays["singular_values"]
@@ -193,11 +192,9 @@ class WordVectors(VectorSettings, TextSettings, Seeded, Model):
         return self.spelled(word) in self.vocab_
 
     def vectors_of(self, words: Sequence[str]) -> np.ndarray:
-        """The vectors of words, float32 (words, dimensions).
-
-        A word that the training text had too rarely, or never, has that of its spelling; without known pieces, that of
-        its signature, if such classes were learned, or of the unknown word, if it has one; else zeros.
-        """
+        """The vectors of words, float32 (words, dimensions). A word that the training text had too rarely, or never,
+        has that of its spelling; without known pieces, that of its signature, if such classes were learned, or of the
+        unknown word, if it has one; else zeros."""
         spelled = [self.spelled(word) for word in words]
         ids = self.vocab_.encode(spelled)
         found = self.vectors_[ids]
@@ -223,10 +220,7 @@ class WordVectors(VectorSettings, TextSettings, Seeded, Model):
 
     def apply(self, corpus: Corpus) -> tuple[Vocab, np.ndarray]:
         """The words of a text, which has been prepared as the settings say, with their vectors (len(vocab),
-        dimensions).
-
-        Unknown words get theirs from what stands around them in this text, and from their spelling.
-        """
+        dimensions); those of unknown words come from their contexts in this text and from their spelling."""
         corpus = corpus.counted()
         ids = self.vocab_.mapping_from(corpus.vocab)
         new = np.flatnonzero(ids[FIRST:] == UNKNOWN) + FIRST
@@ -291,8 +285,7 @@ class WordVectors(VectorSettings, TextSettings, Seeded, Model):
         left, values, _ = np.linalg.svd(rows, full_matrices=False)
         places = np.zeros((len(rows), 2))
         places[:, : min(2, len(values))] = (left * values)[:, :2]
-        signs = np.where(places[np.abs(places).argmax(axis=0), [0, 1]] < 0, -1.0, 1.0)
-        return places * signs
+        return places * np.where(places[np.abs(places).argmax(axis=0), [0, 1]] < 0, -1.0, 1.0)
 
     # ---- files
 

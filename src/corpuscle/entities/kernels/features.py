@@ -37,9 +37,7 @@ from corpuscle.compiled import kernel, part
 from corpuscle.engine.hashtable import find
 from corpuscle.random import mix
 
-_FIRST, _SECOND, _THIRD = (
-    np.uint64(odd) for odd in (0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9)
-)  # fmt: skip
+_FIRST, _SECOND, _THIRD = map(np.uint64, (0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9))
 
 
 class Tokens(NamedTuple):
@@ -56,6 +54,15 @@ class Tokens(NamedTuple):
     values: np.ndarray
     templates: np.ndarray
     numbers: np.ndarray
+
+
+@part(bare=True)
+def longest_of(starts, begin, end):
+    """How many tokens the longest of the sentences from ``begin`` to ``end`` has, at least 1."""
+    longest = 1
+    for sentence in range(begin, end):
+        longest = max(longest, starts[sentence + 1] - starts[sentence])
+    return longest
 
 
 @part(inline=True)
@@ -86,13 +93,10 @@ def features(tokens, begin, end, found):
                 found[i - base, t] = feature(tokens, first, last, i, t)
 
 
-_PRIME = np.uint64(0x9E3779B97F4A7C15)
-
-
 @part(inline=True)
 def longer(key, word):
     """The number of a beginning with one more word; that of no words is 0."""
-    return mix((key * _PRIME) ^ word)
+    return mix((key * _FIRST) ^ word)
 
 
 @kernel
@@ -142,15 +146,7 @@ def _majority(counts, without, n_labels):
     if total == 0:
         return 0
     inside = total - (counts[0] - without[0])
-    share = 0
-    if inside == total:
-        share = 4
-    elif 4 * inside >= 3 * total:
-        share = 3
-    elif 4 * inside >= total:
-        share = 2
-    elif inside > 0:
-        share = 1
+    share = (inside > 0) + (4 * inside >= total) + (4 * inside >= 3 * total) + (inside == total)
     return 1 + best * SHARES + share
 
 

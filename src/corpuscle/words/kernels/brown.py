@@ -197,7 +197,6 @@ def _clear(outsider):
 
 @part
 def _meet(outsider, side, k, count):
-    """Count a class among those that an outsider meets."""
     if outsider.totals[side, k] == 0:
         outsider.seen[side, outsider.n_seen[side]] = k
         outsider.n_seen[side] += 1
@@ -423,7 +422,6 @@ def closest(window, loss):
 
 @part
 def _merge_closest(window, log, outsider, loss):
-    """Merge the closest pair of classes."""
     a, b, lost = closest(window, loss)
     slots, up = len(window.active), window.margins[UP]
     words = len(window.homes) - 1

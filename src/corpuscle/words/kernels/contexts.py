@@ -154,7 +154,6 @@ def _weight(distance, reach, weighting):
 
 @part
 def _add_near(given, near, place, room):
-    """Add what stands around a place to the totals."""
     text, keeps, sums, reach = given.text, near.keeps, near.sums, near.reach
     base = sums[place] + keeps[text[place]] - 1.0
     # Both loops end at the edge of a sentence, too: the gap in ``sums`` there is wider than any window.

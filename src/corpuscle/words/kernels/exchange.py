@@ -302,9 +302,7 @@ def _add(table, side, k, c, count):
 @kernel
 def propose(near, table, first, last, proposals):
     """Write the best class of the words first..last-1 to ``proposals``, int32 (W,); reads the counts, changes nothing.
-
-    A word stays where it is on ties, and where it is the only one.
-    """
+    A word stays where it is on ties, and where it is the only one."""
     n_classes = len(table.sizes)
     context, gain = empty_context(n_classes), np.empty(n_classes)
     for word in range(first, last):
