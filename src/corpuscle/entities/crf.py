@@ -313,9 +313,8 @@ class CrfTagger(CrfSettings, EntityTagger):
         sure = shares[np.arange(len(ids)), ids]
         mentions, confidence, by_token = [], [], []
         joined, pieces = self._joined(documents, self._tags(ids)), self._pieces(documents, ids, shares)
-        for (first, last), found, more in zip(
-            pairwise(documents.corpus.sentence_starts.tolist()), joined, pieces, strict=True
-        ):
+        bounds = pairwise(documents.corpus.sentence_starts.tolist())
+        for (first, last), found, more in zip(bounds, joined, pieces, strict=True):
             found = with_pieces(found, more) if more else found
             mentions.append(found)
             confidence.append([more.get(each, float(np.prod(sure[first + np.array(each.tokens)]))) for each in found])

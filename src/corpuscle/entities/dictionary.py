@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from itertools import groupby, pairwise
 from typing import Any, ClassVar
 
 import numpy as np
@@ -149,18 +150,13 @@ class DictionaryTagger(DictionarySettings, EntityTagger):
     def tag(self, documents: Documents) -> Tagged:
         """The entries in documents; nothing is said about how sure they are."""
         found, begins = self.dictionary_.matches(documents)
-        starts, mentions = documents.corpus.sentence_starts.tolist(), []
-        for i in range(len(documents.corpus)):
-            here: list[list[int]] = []
-            for token in range(starts[i], starts[i + 1]):
-                if begins[token]:
-                    here.append([])
-                if found[token]:
-                    here[-1].append(token)
-            mentions.append([
-                TokenMention(self.dictionary_.types[found[run[0]] - 1], tuple(token - starts[i] for token in run))
-                for run in here
-            ])  # fmt: skip
+        entry, mentions = np.cumsum(begins), []  # which entry each token is in, if any
+        for first, last in pairwise(documents.corpus.sentence_starts.tolist()):
+            tokens = first + np.flatnonzero(found[first:last])
+            runs = [list(run) for _, run in groupby(tokens.tolist(), key=entry.__getitem__)]
+            kinds = [self.dictionary_.types[found[run[0]] - 1] for run in runs]
+            each = zip(kinds, runs, strict=True)
+            mentions.append([TokenMention(kind, tuple(token - first for token in run)) for kind, run in each])
         sure = [np.ones(length) for length in documents.corpus.lengths.tolist()]
         return Tagged(mentions, [[1.0] * len(each) for each in mentions], sure)
 

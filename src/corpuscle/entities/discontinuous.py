@@ -170,12 +170,10 @@ def candidates_of(documents: Documents, output: ChainOutput, lexicon: Lexicon, t
 
 def _right(documents: Documents, found: np.ndarray, types: Sequence[str]) -> np.ndarray:
     """Which candidates are gold mentions, bool (n,)."""
+    starts = documents.corpus.sentence_starts.tolist()
     gold = {
-        (i, types.index(mention.type), *(first + edge for run in mention.runs for edge in run))
-        for i, (first, mentions) in enumerate(
-            zip(documents.corpus.sentence_starts.tolist(), documents.mentions, strict=False)
-        )
-        for mention in mentions if len(mention.runs) == 2
+        (i, types.index(mention.type), *(starts[i] + edge for run in mention.runs for edge in run))
+        for i, mentions in enumerate(documents.mentions) for mention in mentions if len(mention.runs) == 2
     }  # fmt: skip
     return np.array([tuple(row) in gold for row in found[:, :6].tolist()], bool)
 

@@ -43,7 +43,6 @@ COLUMN_NAMES = {
 }  # fmt: skip
 """What the columns of a file are, by their number, unless the user names them."""
 UNTYPED = "entity"  # the type of mentions whose file names none
-FORMATS = ("brat", "pubtator", "jsonl", "columns", "conllu", "text")
 _HEADER = re.compile(r"^([A-Z][A-Za-z /]{2,40}):", re.M)
 _CAPITALS = re.compile(r"^(?=[^\n]*[A-Z])[^\na-z]{3,80}$", re.M)
 _LONGEST_HEADER = 6
@@ -154,13 +153,10 @@ class Documents(Sourced):
 def _cut_at(offsets: np.ndarray, cuts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Tokens, int64 (n, 2), split where a cut lies inside them; and how many pieces each has become, int64 (n,)."""
     inside = np.searchsorted(cuts, offsets[:, 1], "left") - np.searchsorted(cuts, offsets[:, 0], "right")
-    pieces = 1 + np.maximum(inside, 0)
-    if not (pieces > 1).any():
-        return offsets, pieces
-    rows: list[tuple[int, int]] = []
-    for (begin, end), n in zip(offsets.tolist(), pieces.tolist(), strict=True):
-        rows += pairwise([begin, *(cuts[np.searchsorted(cuts, begin, "right") :][: n - 1].tolist()), end])
-    return np.array(rows, np.int64), pieces
+    # Where a cut lies inside of a token, one more token begins than ends before it.
+    within = cuts[np.searchsorted(offsets[:, 0], cuts, "left") > np.searchsorted(offsets[:, 1], cuts, "right")]
+    edges = np.column_stack([np.sort(np.concatenate([side, within])) for side in offsets.T])
+    return edges, 1 + np.maximum(inside, 0)
 
 
 def _sections(text: str, begins: np.ndarray) -> list[str]:

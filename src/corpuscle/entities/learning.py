@@ -42,10 +42,7 @@ def steps_of(settings: CrfSettings, n_sentences: int) -> tuple[str, int]:
 
 def field_of(arrays: dict[str, np.ndarray]) -> Field:
     """The field of a model file, with its hash table."""
-    return Field(
-        index_of(arrays["field/keys"]),
-        *(arrays[f"field/{name}"] for name in ("keys", "starts", "labels", "weights", "steps")),
-    )
+    return Field(index_of(arrays["field/keys"]), *(arrays[f"field/{name}"] for name in Field._fields[1:]))
 
 
 def all_features(sheet: Sheet) -> np.ndarray:

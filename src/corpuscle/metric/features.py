@@ -136,10 +136,6 @@ class Items(NamedTuple):
     content: list[str] | np.ndarray
     labels: list[str]
 
-    @property
-    def is_text(self) -> bool:
-        return isinstance(self.content, list)
-
 
 def _number(text: str) -> float | None:
     try:

@@ -58,11 +58,8 @@ def train(
         **model.provenance_, "layers": list(model.layers_), "tuned": sorted(model.chosen_), **model.summary(),
     }  # fmt: skip
     rules = f", {figures['lemma_rules']:,} rules for lemmas" if "lemma_rules" in figures else ""
-    return Learned(
-        model,
-        figures,
-        f"{figures['labels']:,} labels of {', '.join(model.layers_)}{rules}, {figures['sentences']:,} sentences",
-    )
+    said = f"{figures['labels']:,} labels of {', '.join(model.layers_)}{rules}, {figures['sentences']:,} sentences"
+    return Learned(model, figures, said)
 
 
 @verb("tag", "tag apply words.tagger text.txt -o text.conllu", out="-", work=True)

@@ -45,7 +45,7 @@ from corpuscle.scale import Chunks, workers
 from corpuscle.settings import learned
 from corpuscle.text.corpus import Corpus
 from corpuscle.text.vocab import UNKNOWN
-from corpuscle.words.cooccurrence import At, Chunk, chunks_of_corpus, count_contexts
+from corpuscle.words.cooccurrence import At, chunks_of_corpus, count_contexts
 from corpuscle.words.kernels.contexts import add_by_word, smooths
 from corpuscle.words.settings import LrmvlSettings, OsccaSettings, TsccaSettings
 from corpuscle.words.vectors import VECTORS, WordVectors, check_vectors, numbers
@@ -189,14 +189,13 @@ class Moments(NamedTuple):
     right_words: np.ndarray
 
 
-def _blocks(chunk: Chunk, given: Given) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+def _blocks(chunk: Corpus, given: Given) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
     """The tokens of a chunk with their left and right smooths, some sentences at a time."""
-    corpus = Corpus(chunk.tokens, chunk.starts, None)  # type: ignore[arg-type]
-    for block in chunks_of_corpus(corpus, BLOCK):
-        yield block.tokens, *smooths(block.tokens, block.starts, *given)
+    for block in chunks_of_corpus(chunk, BLOCK):
+        yield block.tokens, *smooths(block.tokens, block.sentence_starts, *given)
 
 
-def _moments(chunk: Chunk, given: Given) -> Moments:
+def _moments(chunk: Corpus, given: Given) -> Moments:
     dictionary, rates = given
     types, width = len(dictionary), len(rates) * dictionary.shape[1]
     sums = Moments(*(np.zeros((width, width)) for _ in range(3)), *(np.zeros((types, width)) for _ in range(2)))
@@ -343,8 +342,7 @@ class LrmvlVectors(LrmvlSettings, WordVectors):
     def _states(self, corpus: Corpus) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
         """The tokens of a text in the ids of ``vocab_`` and their projected left and right sides, by blocks."""
         given = np.array(self.dictionary_), np.array(self.rates)  # writable, as when learning
-        whole = Chunk(corpus.tokens, corpus.sentence_starts - corpus.sentence_starts[0])
-        for tokens, left, right in _blocks(whole, given):
+        for tokens, left, right in _blocks(corpus, given):
             yield tokens, left @ self.left_, right @ self.right_
 
     def token_vectors(self, corpus: Corpus) -> np.ndarray:

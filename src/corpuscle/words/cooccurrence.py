@@ -45,13 +45,6 @@ ROOM = 1 << 21
 """So many entries are found before they are put aside."""
 
 
-class Chunk(NamedTuple):
-    """Some sentences: ``tokens`` int32 (n,), ``starts`` int64 (sentences + 1,), beginning with 0."""
-
-    tokens: np.ndarray
-    starts: np.ndarray
-
-
 class Around(NamedTuple):
     """A weighted window: ``keeps`` float64 (types,), how much each word counts; ``window``: how far it reaches;
     ``weighting``: flat, linear or harmonic, as a number."""
@@ -71,13 +64,10 @@ class At(NamedTuple):
     types: int
 
 
-def chunks_of_corpus(corpus: Corpus, target: int | None = None) -> list[Chunk]:
-    """The sentences of a corpus in chunks of about ``target`` tokens."""
-    starts, chunks = corpus.sentence_starts, []
-    for first, last in pairwise(chunks_of(np.diff(starts) + 1, target or CHUNK)):
-        inside = starts[first : last + 1]
-        chunks.append(Chunk(np.ascontiguousarray(corpus.tokens[inside[0] : inside[-1]]), inside - inside[0]))
-    return chunks
+def chunks_of_corpus(corpus: Corpus, target: int | None = None) -> list[Corpus]:
+    """The sentences of a corpus in chunks of about ``target`` tokens; ids alone, since a vocabulary need not travel."""
+    bare = Corpus(corpus.tokens, corpus.sentence_starts, None)  # type: ignore[arg-type]
+    return [bare[first:last] for first, last in pairwise(chunks_of(bare.lengths + 1, target or CHUNK))]
 
 
 def _gather(counts: Iterable[Callable[[int, kernels.Room], np.ndarray]], rows: int, width: int) -> Rows:
@@ -96,23 +86,23 @@ def _gather(counts: Iterable[Callable[[int, kernels.Room], np.ndarray]], rows: i
     return Rows(np.concatenate(starts), np.concatenate(columns), np.concatenate(values), width)
 
 
-def _around(chunk: Chunk, how: Around) -> Rows:
+def _around(chunk: Corpus, how: Around) -> Rows:
     places, types = np.arange(len(chunk.tokens)), len(how.keeps)
-    gaps = np.zeros(len(places))
-    gaps[chunk.starts[1:-1][chunk.starts[1:-1] < len(places)]] = how.window + 2.0
+    gaps, starts = np.zeros(len(places)), chunk.sentence_starts[1:-1]
+    gaps[starts[starts < len(places)]] = how.window + 2.0
     kept = how.keeps[chunk.tokens]
     near = kernels.Near(how.keeps, np.cumsum(kept + gaps) - kept, float(how.window), how.weighting)
     given = kernels.Sorted(chunk.tokens, *kernels.sort_by(chunk.tokens, places, 0, types))
     return _gather([partial(kernels.count_near, given, near)], types, types)
 
 
-def _at(chunk: Chunk, how: At) -> Rows:
+def _at(chunk: Corpus, how: At) -> Rows:
     # ``margin`` boundary symbols stand before and after each sentence.
-    margin, sentences = max(map(abs, how.rows + how.columns)), np.arange(len(chunk.starts) - 1)
-    places = np.arange(len(chunk.tokens)) + margin * (1 + 2 * np.repeat(sentences, np.diff(chunk.starts)))
+    margin, sentences = max(map(abs, how.rows + how.columns)), np.arange(len(chunk))
+    places = np.arange(len(chunk.tokens)) + margin * (1 + 2 * np.repeat(sentences, chunk.lengths))
     text = np.full(len(chunk.tokens) + 2 * margin * len(sentences), START, np.int32)
     text[places] = chunk.tokens
-    text[(chunk.starts[1:] + margin * (1 + 2 * sentences))[:, None] + np.arange(margin)] = END
+    text[(chunk.sentence_starts[1:] + margin * (1 + 2 * sentences))[:, None] + np.arange(margin)] = END
     blocks = np.zeros(len(how.columns), np.int64) if how.bag else np.arange(len(how.columns))
     slots = kernels.Slots(np.array(how.columns, np.int64), blocks)
     sorts = (kernels.Sorted(text, *kernels.sort_by(text, places, offset, how.types)) for offset in how.rows)

@@ -326,9 +326,7 @@ class Search(learning.Learner):
         first, last = self.starts[batch], self.starts[batch + 1]
         shares = np.linspace(self.work[first], self.work[last], self.pool.count + 1)[1:-1]
         ends = [first, *np.clip(np.searchsorted(self.work, shares), first, last), last]
-        list(self.pool.map(
-            lambda share: exchange.propose(self.near, self.table, *share, self.proposals), list(pairwise(ends))
-        ))  # fmt: skip
+        list(self.pool.map(lambda at: exchange.propose(self.near, self.table, *at, self.proposals), pairwise(ends)))
         return exchange.settle(self.near, self.table, first, last, self.proposals)
 
     def finish(self, sweep: int) -> tuple[float, int]:

@@ -167,9 +167,7 @@ class HmmSettings(StructureSettings, TextSettings, Seeded, Parallel):
         "Learn from all the text at once (batch) or from some of it at a time (online).",
         default="auto", choices=("auto", "batch", "online"), shown="online from 100,000 tokens on",
     )  # fmt: skip
-    passes: int | None = setting(
-        "At most N passes over the text.", default=None, low=0, high=100_000, shown="50; online 10"
-    )
+    passes: int | None = setting("At most N passes.", default=None, low=0, high=100_000, shown="50; online 10")
     tolerance: float = setting("Relative gain of log-likelihood at which batch learning ends.", default=1e-5, low=0.0)
     k_best: int | str | None = setting(
         "Keep only the N likeliest classes of a message.",
@@ -212,6 +210,4 @@ class MeaningSettings(Settings):
         "What is assumed of the class of a head when a dependent is compared with it.",
         default="uniform", choices=("uniform", "marginal", "jeffrey"),
     )  # fmt: skip
-    rare_below: int = setting(
-        "Words with fewer tokens are rare, with uncertain vectors.", default=10, low=0, high=10**9
-    )
+    rare_below: int = setting("Words with fewer tokens are rare, with unsure vectors.", default=10, low=0, high=10**9)

@@ -140,10 +140,8 @@ class WordVectors(VectorSettings, TextSettings, Seeded, Model):
         """How many directions must be found, of at most so many that there can be, if the first ones are dropped."""
         wanted = self.dimensions + dropped
         if wanted > most:
-            reason = f"{self.dimensions} dimensions" + (f" after {dropped}" if dropped else "")
-            raise SettingError(
-                f"{reason} are too many for {len(self.vocab_) - FIRST} words: at most {most} can be found"
-            )
+            what = f"{self.dimensions} dimensions" + (f" after {dropped}" if dropped else "")
+            raise SettingError(f"{what} are too many for {len(self.vocab_) - FIRST} words: at most {most} can be found")
         return wanted
 
     def _keep(self, projection: np.ndarray, values: np.ndarray, dropped: int = 0) -> None:
@@ -256,17 +254,13 @@ class WordVectors(VectorSettings, TextSettings, Seeded, Model):
         """Spearman's correlation of cosines with the scores of pairs of words, of those that have vectors both."""
         if not pairs:
             raise SettingError("there are no pairs to compare with")
-        first, second = (
-            self.vocab_.encode(map(self.spelled, side)) for side in zip(*[p[:2] for p in pairs], strict=True)
-        )
+        *sides, scores = zip(*pairs, strict=True)
+        first, second = (self.vocab_.encode(map(self.spelled, side)) for side in sides)
         known = (first != UNKNOWN) & (second != UNKNOWN)
-        if known.sum() < 2:
-            raise SettingError(
-                f"{known.sum()} of {len(pairs)} pairs have vectors of both words; at least two are needed"
-            )
+        if (n := known.sum()) < 2:
+            raise SettingError(f"{n} of {len(pairs)} pairs have vectors of both words; at least two are needed")
         cosines = np.einsum("ij,ij->i", self.vectors_[first[known]], self.vectors_[second[known]])
-        scores = np.array([pair.score for pair in pairs])[known]
-        return spearman(cosines, scores, pairs=len(pairs), draws=draws, seed=seed)
+        return spearman(cosines, np.array(scores)[known], pairs=len(pairs), draws=draws, seed=seed)
 
     def analogies(self, questions: Sequence[tuple[str, str, str, str]]) -> tuple[np.ndarray, np.ndarray]:
         """Of every question a : b = c : d whether all of its words have vectors, and whether d is found first, both

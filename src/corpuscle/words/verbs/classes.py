@@ -149,9 +149,7 @@ def apply(
     model: WordClasses = a_model("classes"),
     input: Corpus | Treebank = made_by("corpuscle.words.verbs:read_text_or_bank", default="-", options=ANNOTATION),
     *,
-    posteriors: str | None = written(
-        "Also write the probability of each class at each token (NumPy float32); hmm only."
-    ),
+    posteriors: str | None = written("Also write the probability of each class per token (NumPy, float32); hmm only."),
 ) -> Corpus | Treebank:
     """Replace every word of a text by the number of its class, lines stay lines; or write CoNLL-U (from such a file, or
     a text that is tagged or parsed first) with Class=NUMBER in its MISC column."""

@@ -107,9 +107,7 @@ def represent(
     text: Corpus | Forest = words_of_a_text(*ANNOTATION, empty="an empty text: there are no words in it"),
     *,
     save: str | None = written("Also write the model, with these meanings of words.", metavar="MODEL", form="model"),
-    tokens: str | None = written(
-        "Also write the tokens in context: sentence, token, word, classes.", metavar="TSV"
-    ),
+    tokens: str | None = written("Also write the tokens in context: sentence, token, word, classes.", metavar="TSV"),
     k: int = how_many("At most N classes of each token.", 16),
 ) -> Export:  # fmt: skip
     """Write what the words of a text mean, the mean of their tokens in context, as word2vec text: the share of every
@@ -178,9 +176,7 @@ def similarity(
     model: Meaning = _meaning(*_NEAR),
     pairs: list[ScoredPair] = read_by("corpuscle.text.pairs:read_scored_pairs"),
     *,
-    best: bool = setting(
-        "Take the parts of speech of bare words that are most alike; else nouns.", default=False
-    ),
+    best: bool = setting("Take the parts of speech of bare words that are most alike; else nouns.", default=False),
     unknown: str = setting(
         "Pairs with an unknown word: left out, or as alike as others on average.",
         default="drop", choices=("drop", "mean"),
