@@ -29,7 +29,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -250,7 +250,8 @@ class Pieces:
             of_others = np.concatenate([each for j, each in enumerate(right) if j != k])
             if of_others.all() or not of_others.any():
                 return None
-            chances.append(_chances(mine.features, *_regression(features, of_others)))
+            weights, intercept = _regression(features, of_others)
+            chances.append(_logistic(kernels.sums(mine.features, weights) + intercept))
 
         def f1(threshold: float) -> float:
             good = found = gold = 0
@@ -271,7 +272,7 @@ class Pieces:
     def find(self, documents: Documents, output: ChainOutput, types: Sequence[str]) -> list[dict[TokenMention, float]]:
         """The mentions in two pieces of each sentence, and how likely each is."""
         seen = candidates_of(documents, output, self.lexicon, types)
-        chances = _chances(seen.features, self.weights, self.intercept)
+        chances = _logistic(kernels.sums(seen.features, self.weights) + self.intercept)
         return _accepted(documents, seen.candidates, chances, self.threshold, types)
 
     def arrays(self) -> dict[str, np.ndarray]:
@@ -287,8 +288,8 @@ class Pieces:
         return cls(Lexicon(index_of(keys), keys, counts), weights, float(bounds[0]), float(bounds[1]))
 
 
-def _chances(features: np.ndarray, weights: np.ndarray, intercept: float) -> np.ndarray:
-    return 1 / (1 + np.exp(-np.clip((kernels.sums(features, weights) + intercept), -30, 30)))
+def _logistic(scores: Any) -> Any:
+    return 1 / (1 + np.exp(-np.clip(scores, -30, 30)))
 
 
 _BUCKETS = 128  # hashed features of the words between two runs, and as many of the last and first word of the two
@@ -353,11 +354,10 @@ def _pairs(words: Sequence[str], own: list[list[int]], shared: list[list[int]]) 
     return found
 
 
-class Pairing:
+class Pairing(NamedTuple):
     """The learned classifier: ``weights`` float64 (WIDTH,)."""
 
-    def __init__(self, weights: np.ndarray):
-        self.weights = weights
+    weights: np.ndarray
 
     @classmethod
     def learn(cls, sentences: Sequence[tuple[Sequence[str], Sequence[TokenMention]]]) -> Pairing | None:
@@ -382,8 +382,7 @@ class Pairing:
         """The mentions that the tags of a sentence stand for."""
         found, runs = runs_of_tags(tags)
         for type, (own, shared) in runs.items():
-            sure = {pair: float(1 / (1 + np.exp(-np.clip(x @ self.weights, -30, 30))))
-                    for pair, x in _pairs(words, own, shared).items()}  # fmt: skip
+            sure = {pair: float(_logistic(x @ self.weights)) for pair, x in _pairs(words, own, shared).items()}
             for group in self._groups(own, shared, sure):
                 found.append(TokenMention(type, tuple(sorted(group))))
         return sorted(set(found), key=lambda mention: (mention.tokens, mention.type))

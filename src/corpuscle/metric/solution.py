@@ -88,16 +88,6 @@ def _centred(items: np.ndarray, groups: Groups, weights: np.ndarray) -> np.ndarr
     return centred * np.sqrt(weights[groups.number])[:, None]
 
 
-def group_weights(weights: str | np.ndarray, groups: Groups) -> np.ndarray:
-    """xi of each group: all equal, one over its size, or the given ones, float64 (groups,)."""
-    if isinstance(weights, str):
-        return np.ones(len(groups.sizes)) if weights == "equal" else 1.0 / groups.sizes
-    weights = np.asarray(weights, np.float64)
-    if weights.shape != groups.sizes.shape or not np.isfinite(weights).all() or (weights < 0).any():
-        raise SettingError(f"weights are {len(groups.sizes)} numbers from 0 on, one for each group in sorted order")
-    return weights
-
-
 def shrinkage(centred: np.ndarray) -> float:
     """How far the second moment of rows (m, n) is moved to a multiple of the identity for the least expected error."""
     m, n = centred.shape
@@ -121,7 +111,11 @@ def _spectrum(scatter: np.ndarray, tolerance: float) -> tuple[np.ndarray, np.nda
 def solve(items: Any, groups: Groups, settings: SolutionSettings, weights: np.ndarray | None = None) -> Solution:
     """The metric of items (m, n) in groups; they may be sparse where single features are weighted. ``weights``: xi of
     each group, instead of what the settings say. ``singular`` None is ``scaled``."""
-    each = group_weights(settings.weights if weights is None else weights, groups)
+    each = np.ones(len(groups.sizes)) if settings.weights == "equal" else 1.0 / groups.sizes
+    if weights is not None:
+        each = np.asarray(weights, np.float64)
+        if each.shape != groups.sizes.shape or not np.isfinite(each).all() or (each < 0).any():
+            raise SettingError(f"weights are {len(groups.sizes)} numbers from 0 on, one for each group in sorted order")
     singular = settings.singular or "scaled"
     ridge = settings.ridge or (0.01 if singular == "scaled" else 0.1)
     tolerance = max(items.shape) * np.finfo(np.float64).eps

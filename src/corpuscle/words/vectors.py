@@ -60,9 +60,6 @@ VECTORS = {
 }
 """The arrays of every method; each adds those of its contexts."""
 
-Neighbour = tuple[str, float]
-"""A word and its cosine."""
-
 
 def check_vectors(loaded: Container) -> None:
     if loaded.arrays["vectors"].shape[1] != loaded.settings.get("dimensions") or not loaded.arrays["vectors"].size:
@@ -232,7 +229,7 @@ class WordVectors(VectorSettings, TextSettings, Seeded, Model):
 
     # ---- what can be asked
 
-    def _ranked(self, query: np.ndarray, k: int, without: Iterable[str]) -> list[Neighbour]:
+    def _ranked(self, query: np.ndarray, k: int, without: Iterable[str]) -> list[tuple[str, float]]:
         """The ``k`` words whose vectors have the largest cosines with a query."""
         cosines = self.vectors_[FIRST:] @ (query / max(np.linalg.norm(query), np.finfo(np.float32).tiny))
         cosines[~self.vectors_[FIRST:].any(axis=1)] = -np.inf
@@ -242,11 +239,11 @@ class WordVectors(VectorSettings, TextSettings, Seeded, Model):
         best = np.argsort(-cosines, kind="stable")[:k]
         return [(self.vocab_.word(FIRST + int(i)), float(cosines[i])) for i in best if np.isfinite(cosines[i])]
 
-    def nearest(self, word: str, k: int = 10) -> list[Neighbour]:
+    def nearest(self, word: str, k: int = 10) -> list[tuple[str, float]]:
         """The ``k`` words nearest to a word, with their cosines."""
         return self._ranked(self.vector(word), k, [word])
 
-    def analogy(self, a: str, b: str, c: str, k: int = 10) -> list[Neighbour]:
+    def analogy(self, a: str, b: str, c: str, k: int = 10) -> list[tuple[str, float]]:
         """The ``k`` words that are to ``c`` what ``b`` is to ``a``: nearest to b - a + c, none of the three."""
         return self._ranked(self.vector(b) - self.vector(a) + self.vector(c), k, [a, b, c])
 

@@ -1,30 +1,22 @@
-"""Features of tokens by templates, as hashes.
+"""Features of tokens as hashes, the longest entries of a dictionary, and the labels of words in other sentences.
 
-A template names up to three places beside a token, each by a distance and a column of values; a feature is the template
-with the values that stand there. It has one number of 64 bits, mixed from both, and is never spelled out. A template of
-which a value is missing (0) gives no feature.
+**Features.** A template names up to three places beside a token, each by a distance and a column of values; a feature
+is the template with the values at these places, mixed into one number of 64 bits. A template of which a value is
+missing (0) gives no feature. Lafferty, McCallum and Pereira, "Conditional random fields: probabilistic models for
+segmenting and labeling sequence data", 2001, section 3; Weinberger, Dasgupta, Langford, Smola and Attenberg, "Feature
+hashing for large scale multitask learning", 2009.
 
-Lafferty, McCallum and Pereira, "Conditional random fields: probabilistic models for segmenting and labeling sequence
-data", 2001, section 3 (features of a state and the whole observation); Weinberger, Dasgupta, Langford, Smola and
-Attenberg, "Feature hashing for large scale multitask learning", 2009.
+**Entries.** All beginnings of an entry, a sequence of words, are in a hash table, by a number that is mixed from the
+words one by one. From each token the text is followed as long as it is the beginning of an entry; the longest entry on
+the way is taken, and the search goes on behind it. Aho and Corasick, "Efficient string matching: an aid to
+bibliographic search", 1975, for the tree of beginnings; longest entries from left to right as in Cohen and Sarawagi,
+"Exploiting dictionaries in named entity extraction", 2004.
 
-The longest entries of a dictionary in a text of tokens.
-
-An entry is a sequence of words; all its beginnings are in a hash table, by a number that is mixed from the words one by
-one. From each token the text is followed as long as it is the beginning of an entry; the longest entry on the way is
-taken, and the search goes on behind it.
-
-Aho and Corasick, "Efficient string matching: an aid to bibliographic search", 1975, for the tree of beginnings; longest
-entries from left to right as in Cohen and Sarawagi, "Exploiting dictionaries in named entity extraction", 2004.
-
-What a first pass says of a word where it stands in other sentences: nearby, and in the whole text.
-
-The occurrences of a word, in order, are walked by a window that holds those of the sentences nearby; the counts of its
-labels follow it, so that all words together take one step for each token and end of a window.
-
-Krishnan and Manning,
-"An effective two-stage model for exploiting non-local dependencies in named entity recognition", 2006, section 4: the
-label that most of the other occurrences of a token have, in the document and in the corpus.
+**Other sentences.** What a first pass says of a word nearby, and in the whole text. The occurrences of a word are
+visited in order by a window that holds those of the sentences nearby, and the counts of its labels follow it, so that
+all words together take one step for each token and end of a window. Krishnan and Manning, "An effective two-stage model
+for exploiting non-local dependencies in named entity recognition", 2006, section 4: the label that most of the other
+occurrences of a token have, in the document and in the corpus.
 """
 
 from __future__ import annotations
