@@ -141,16 +141,14 @@ def _draw_curves(result: dict[str, Any]) -> None:
 
 def notes(results: dict[str, Any]) -> str:
     """How to read the tables."""
-    return "\n".join(
-        [
-            "### Notes",
-            "",
-            f"- The {TYPES:,} most frequent words; all others are the unknown word. Held out: every tenth sentence; "
-            "the log-likelihood is that of exact inference, in nats a token; support: how many classes messages keep.",
-            "- Speed: passes of online learning over an encoded text, kernels warm; counting the text under the "
-            "finished model, which `train` does in the end, takes as long as another pass.",
-        ]
-    )
+    return "\n".join([
+        "### Notes",
+        "",
+        f"- The {TYPES:,} most frequent words; all others are the unknown word. Held out: every tenth sentence; "
+        "the log-likelihood is that of exact inference, in nats a token; support: how many classes messages keep.",
+        "- Speed: passes of online learning over an encoded text, kernels warm; counting the text under the "
+        "finished model, which `train` does in the end, takes as long as another pass.",
+    ])
 
 
 def _text(path: str, part: int = 1):
@@ -204,7 +202,7 @@ def held_out(timer, text: str, settings: dict[str, Any]) -> dict[str, Any]:
 
 def curve(timer, text: str, settings: dict[str, Any]) -> dict[str, Any]:
     """Learn, and look at a fifth of what was held out, and at the support of the last batch, on the way."""
-    from corpuscle.words.hmm_learning import Em, Parameters, chunks, likelihoods, links_of, weights_of
+    from corpuscle.words.hmm_learning import Em, Parameters, batches_of, expect, links_of, weights_of
 
     train, dev = _text(text)
     model, step = _model(workers=1, **settings), Em.step
@@ -221,9 +219,10 @@ def curve(timer, text: str, settings: dict[str, Any]) -> dict[str, Any]:
         if t & (t - 1) and t != em.total:
             return
         forest = forest or _forest(dev, em)
-        weights = weights_of(*em.first_and_steps(), em.emissions())
+        (batch,) = batches_of(forest, links_of(forest, []), forest.n_tokens, 8192)
+        weights = weights_of(*em.first_and_steps(), em.emissions(batch.types))
         now = Parameters(weights, em.table.n_classes, 0.0)
-        logs = sum(likelihoods(chunk, now)[0].sum() for chunk in chunks(forest, links_of(forest, []), 8192))
+        logs = sum(expect(chunk, now).likelihoods.sum() for chunk in batch.chunks)
         seen["batch"].append(t)
         seen["log-likelihood"].append(float(logs / forest.n_tokens))
         seen["support"].append(float(kept / em.batches[number].tokens))

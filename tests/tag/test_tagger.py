@@ -60,8 +60,7 @@ def scored(tagger, bank, sentence):
     first, last = (int(at) for at in words.starts[sentence : sentence + 2])
     labels = tagger.lexicon_.labels
     room = decoding.room_for(last - first, words, labels)
-    decoding.score_words(words, first, last, labels, tagger.weights_, tagger._shift, room)
-    decoding.score_steps(words, first, last, labels, tagger.weights_, tagger._shift, room)
+    decoding.score_sentence(words, first, last, labels, tagger.weights_, tagger._shift, room)
     return words, room, first, last
 
 
@@ -133,8 +132,7 @@ def test_a_step_of_learning_follows_the_gradient_of_the_likelihood(bank):
 
     def log_likelihood(weights):
         labels, shift = tagger.lexicon_.labels, tagger._shift
-        decoding.score_words(words, first, last, labels, weights, shift, room)
-        decoding.score_steps(words, first, last, labels, weights, shift, room)
+        decoding.score_sentence(words, first, last, labels, weights, shift, room)
         n, choices = last - first, [room.candidates[j, : room.counts[j]].tolist() for j in range(last - first)]
         totals = {}
         for path in itertools.product(*(range(len(each)) for each in choices)):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 import pytest
 
@@ -56,7 +58,7 @@ def test_words_of_one_class_and_rare_words_are_not_listed(model):
 
 
 def test_a_clear_sentence_is_looked_for_among_the_first_ones_only(model, monkeypatch):
-    monkeypatch.setattr("corpuscle.words.senses.SEARCHED", 40)
+    monkeypatch.setattr(sys.modules["corpuscle.words.senses"], "SEARCHED", 40)  # the package has a function ``senses``
     text = corpus()
     for sense in ambiguous_words(model, text, k=1, least=50)[0].classes:
         tokens, found = 0, False

@@ -15,11 +15,10 @@ from corpuscle.errors import InputError, Interrupted, SettingError
 from corpuscle.model import read
 from corpuscle.text import FIRST, UNKNOWN, Corpus, Treebank, read_conllu, write_conllu
 from corpuscle.words import BrownClasses, ExchangeClasses, Forest, draw_tree
-from corpuscle.words.hard_classes import PARTIAL_BROWN
-from corpuscle.words.kernels import brown, exchange
+from corpuscle.words.kernels import brown
 from tests.hostile import survives_hostile_edits
 from tests.schemas import last_line_conforms
-from tests.words.test_classes import StopAt, information, planted, random_pairs, text
+from tests.words.test_classes import StopAt, information, neighbours, planted, random_pairs, text
 
 WORDS = 14
 
@@ -66,7 +65,7 @@ def test_every_loss_is_the_recomputed_drop_after_every_insertion_and_merger(
     n_classes: int, seed: int, tree: bool
 ) -> None:
     parents, children = ranked_pairs(seed, tree)
-    near, total = exchange.neighbours(parents, children, WORDS), len(children)
+    near, total = neighbours(parents, children, WORDS), len(children)
     slots = n_classes + 2  # a slot more than the learner has, so that words come and mergers are made one at a time
     window, log = brown.empty_window(near, slots, total), brown.empty_log(WORDS, slots)
     hand, loss = ByHand(parents, children, slots), np.empty(slots)
@@ -101,7 +100,7 @@ def test_every_loss_is_the_recomputed_drop_after_every_insertion_and_merger(
 @pytest.mark.parametrize("tree", [False, True])
 def test_a_window_that_is_built_anew_is_the_same_to_the_last_bit(tree: bool) -> None:
     parents, children = ranked_pairs(7, tree)
-    near = exchange.neighbours(parents, children, WORDS)
+    near = neighbours(parents, children, WORDS)
     window, log = brown.empty_window(near, 6, len(children)), brown.empty_log(WORDS, 6)
     for word in range(WORDS):
         brown.merge(near, window, log, word, word + 1, 0)
@@ -124,7 +123,7 @@ def test_the_whole_clustering_is_that_of_the_textbook() -> None:
     """A rival that recomputes everything makes the same classes."""
     for seed, tree in (1, False), (2, True), (3, False):
         parents, children = ranked_pairs(seed, tree)
-        near = exchange.neighbours(parents, children, WORDS)
+        near = neighbours(parents, children, WORDS)
         window, log = brown.empty_window(near, 5, len(children)), brown.empty_log(WORDS, 5)
         brown.merge(near, window, log, 0, WORDS, 0)
         hand = ByHand(parents, children, WORDS)
@@ -284,7 +283,7 @@ def test_trees_whose_heads_are_left_neighbours_give_what_the_text_gives() -> Non
 def test_an_interrupted_run_resumes_to_the_identical_bytes(tmp_path, monkeypatch, stop_at: int, stage: int) -> None:
     monkeypatch.setattr("corpuscle.words.hard_classes.LONGEST_MERGING", 1)
     monkeypatch.setattr("corpuscle.words.hard_classes.LONGEST", 1)
-    monkeypatch.setattr("corpuscle.words.hard_classes.Checkpoint", StopAt)
+    monkeypatch.setattr("corpuscle.words.classes.Checkpoint", StopAt)
     corpus = text(3, 1000)
     learner = BrownClasses(classes=8, passes=3, workers=1)
     learner.fit(corpus).save(tmp_path / "whole")
@@ -292,7 +291,7 @@ def test_an_interrupted_run_resumes_to_the_identical_bytes(tmp_path, monkeypatch
     with pytest.raises(Interrupted), learner.checkpoint(corpus, path) as checkpoint:
         checkpoint.stop_at = stop_at
         learner.fit(corpus, checkpoint=checkpoint)
-    state = read(tmp_path / "m.partial", PARTIAL_BROWN)
+    state = read(tmp_path / "m.partial", BrownClasses.PARTIAL)
     assert state.extra["stage"] == stage and ("places" in state.arrays) == (stage != 1)
     with pytest.raises(InputError, match="other data"):
         learner.checkpoint(corpus[1:], path, resume=True)
@@ -313,7 +312,7 @@ def test_an_interrupted_run_resumes_to_the_identical_bytes(tmp_path, monkeypatch
 )
 def test_unfinished_work_that_cannot_be_is_refused(tmp_path, monkeypatch, name, edit, reason) -> None:
     monkeypatch.setattr("corpuscle.words.hard_classes.LONGEST_MERGING", 1)
-    monkeypatch.setattr("corpuscle.words.hard_classes.Checkpoint", StopAt)
+    monkeypatch.setattr("corpuscle.words.classes.Checkpoint", StopAt)
     corpus, path = text(3, 1000), tmp_path / "m"
     learner = BrownClasses(classes=8)
     with pytest.raises(Interrupted), learner.checkpoint(corpus, path) as checkpoint:
@@ -372,7 +371,7 @@ def test_damaged_model_files_are_errors_and_nothing_worse(tmp_path) -> None:
 
 def test_damaged_unfinished_work_is_an_error_and_nothing_worse(tmp_path, monkeypatch) -> None:
     monkeypatch.setattr("corpuscle.words.hard_classes.LONGEST_MERGING", 1)
-    monkeypatch.setattr("corpuscle.words.hard_classes.Checkpoint", StopAt)
+    monkeypatch.setattr("corpuscle.words.classes.Checkpoint", StopAt)
     corpus, path = text(3, 200), tmp_path / "m"
     learner = BrownClasses(classes=8)
     for stop_at in 40, 98:

@@ -18,7 +18,7 @@ from corpuscle.model import read
 from corpuscle.random import Random
 from corpuscle.text import END, FIRST, START, UNKNOWN, Corpus, Treebank, Vocab
 from corpuscle.words import ExchangeClasses, Forest
-from corpuscle.words.hard_classes import PARTIAL_EXCHANGE, Search
+from corpuscle.words.hard_classes import Search
 from corpuscle.words.kernels import exchange
 from corpuscle.words.settings import STARTS
 
@@ -34,6 +34,11 @@ def random_pairs(seed: int, words: int = 12, pairs: int = 300, tree: bool = Fals
     for i in range(1, len(children)):
         parents.append(words if random.uniform() < 0.1 else children[random.below(i) if tree else i - 1])
     return np.array(parents), np.array(children)
+
+
+def neighbours(parents: np.ndarray, children: np.ndarray, words: int) -> exchange.Neighbours:
+    """What each word occurs with, from the parent (``words``: the root) and the child of every pair."""
+    return exchange.neighbours_of(exchange.count_pairs(np.stack([parents, children]), words), words)
 
 
 def objective_by_hand(parents: np.ndarray, children: np.ndarray, classes: np.ndarray) -> float:
@@ -77,9 +82,9 @@ def information(corpus: Corpus, classes: np.ndarray) -> float:
 def text(seed: int = 1, sentences: int = 400) -> Corpus:
     random = Random(seed, "text")
     words = [f"w{i}" for i in range(90)]
-    return Corpus.from_sentences(
-        [[words[int(90 * random.uniform() ** 3)] for _ in range(random.below(12))] for _ in range(sentences)]
-    )
+    return Corpus.from_sentences([
+        [words[int(90 * random.uniform() ** 3)] for _ in range(random.below(12))] for _ in range(sentences)
+    ])
 
 
 def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -92,13 +97,13 @@ def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("n_classes", [1, 2, 4, 12])
 def test_every_gain_is_the_recomputed_change_of_the_objective(n_classes: int, tree: bool) -> None:
     parents, children = random_pairs(n_classes, tree=tree)
-    near = exchange.neighbours(parents, children, 12)
+    near = neighbours(parents, children, 12)
     classes = np.arange(12) % n_classes
     table = exchange.class_counts(near, classes, n_classes)
     assert exchange.objective(table) == pytest.approx(objective_by_hand(parents, children, classes), abs=1e-10)
     gain = np.empty(n_classes)
     for word in range(12):
-        exchange.gains(near, table, word, gain)
+        exchange.gains(near, table, word, exchange.empty_context(n_classes), gain)
         for c in range(n_classes):
             moved = classes.copy()
             moved[word] = c
@@ -109,7 +114,7 @@ def test_every_gain_is_the_recomputed_change_of_the_objective(n_classes: int, tr
 @pytest.mark.parametrize("seed", range(6))
 def test_a_proposal_is_the_best_single_move_of_all(seed: int) -> None:
     parents, children = random_pairs(seed, tree=bool(seed % 2))
-    near = exchange.neighbours(parents, children, 12)
+    near = neighbours(parents, children, 12)
     classes = np.arange(12) % 4
     table = exchange.class_counts(near, classes, 4)
     proposals = np.zeros(12, np.int32)
@@ -126,7 +131,7 @@ def test_a_proposal_is_the_best_single_move_of_all(seed: int) -> None:
 @pytest.mark.parametrize("share", [0.0, 0.05, 1.0])
 def test_the_objective_never_falls_and_the_tables_stay_exact(share: float) -> None:
     parents, children = random_pairs(3, words=40, pairs=2000)
-    near = exchange.neighbours(parents, children, 40)
+    near = neighbours(parents, children, 40)
     table = exchange.class_counts(near, np.arange(40) % 6, 6)
     starts = exchange.batches(near, share)
     proposals = np.zeros(40, np.int32)
@@ -155,7 +160,7 @@ def test_batches_cover_all_words_and_frequent_words_stand_alone() -> None:
     parents, children = random_pairs(5, words=50, pairs=4000)
     order = np.argsort(-np.bincount(children, minlength=50), kind="stable")
     rank = np.append(np.argsort(order), 50)
-    near = exchange.neighbours(rank[parents], rank[children], 50)
+    near = neighbours(rank[parents], rank[children], 50)
     starts = exchange.batches(near, 0.03, 2)
     assert starts[0] == 0 and starts[-1] == 50
     sizes = np.diff(starts)
@@ -346,7 +351,7 @@ class StopAt(Checkpoint):
 )
 def test_an_interrupted_run_resumes_to_the_identical_bytes(tmp_path, monkeypatch, start: str, stop_at: int) -> None:
     small_batches(monkeypatch)
-    monkeypatch.setattr("corpuscle.words.hard_classes.Checkpoint", StopAt)
+    monkeypatch.setattr("corpuscle.words.classes.Checkpoint", StopAt)
     corpus = text(3, 1000)
     learner = ExchangeClasses(classes=8, start=start)
     learner.fit(corpus).save(tmp_path / "whole")
@@ -354,7 +359,7 @@ def test_an_interrupted_run_resumes_to_the_identical_bytes(tmp_path, monkeypatch
     with pytest.raises(Interrupted), learner.checkpoint(corpus, path) as checkpoint:
         checkpoint.stop_at = stop_at
         learner.fit(corpus, checkpoint=checkpoint)
-    state = read(tmp_path / "m.partial", PARTIAL_EXCHANGE)
+    state = read(tmp_path / "m.partial", ExchangeClasses.PARTIAL)
     assert [f"stage/{stage}/classes" in state.arrays for stage in (0, 1)] == [state.extra["stage"] > n for n in (0, 1)]
     with pytest.raises(InputError, match="other data"):
         learner.checkpoint(corpus[1:], path, resume=True)
@@ -513,7 +518,7 @@ def test_other_files_are_not_taken_for_models(tmp_path, capsys) -> None:
 def test_unfinished_work_that_counts_what_cannot_be_is_refused(moved, history):
     parents, children = random_pairs(1)
     with scale.workers(1) as pool:
-        search = Search(exchange.neighbours(parents, children, 12), 3, pool)
+        search = Search(neighbours(parents, children, 12), 3, pool)
         search.begin(np.arange(12) % 3)
         state = search.state()
         search.restore({**state, "history": np.array([[1.0, 0.0]])}, 1, 0)

@@ -5,13 +5,13 @@ import pytest
 
 from corpuscle.text import END, START, Corpus
 from corpuscle.words import cooccurrence
-from corpuscle.words.cooccurrence import Around, At, count_around, count_at
+from corpuscle.words.cooccurrence import Around, At, count_contexts
 from corpuscle.words.kernels.contexts import FLAT, HARMONIC, LINEAR
 
 CHANCE = np.random.default_rng(1)
-TEXT = Corpus.from_sentences(
-    [[f"w{i}" for i in CHANCE.integers(0, 9, length)] for length in (0, 1, 7, 12, 0, 3, 5, 9, 2, 1, 11)]
-)
+TEXT = Corpus.from_sentences([
+    [f"w{i}" for i in CHANCE.integers(0, 9, length)] for length in (0, 1, 7, 12, 0, 3, 5, 9, 2, 1, 11)
+])
 TYPES = len(TEXT.vocab)
 
 
@@ -41,7 +41,7 @@ def chunks(request, monkeypatch):
 def test_a_weighted_window_counts_every_pair(chunks, window, weighting, whole):
     keeps = np.ones(TYPES) if whole else CHANCE.uniform(size=TYPES)
     keeps[4] = 0.0
-    counts = count_around(TEXT, Around(keeps, window, weighting), 2)
+    counts = count_contexts(TEXT, Around(keeps, window, weighting), 2)
     assert counts.dense() == pytest.approx(near_by_hand(keeps, window, weighting))
     assert all((np.diff(counts.columns[a:b]) > 0).all() for a, b in zip(counts.starts, counts.starts[1:], strict=False))
 
@@ -50,7 +50,7 @@ def test_a_weighted_window_counts_every_pair(chunks, window, weighting, whole):
 @pytest.mark.parametrize("rows", [(0,), (-2, -1)])
 def test_slots_count_what_stands_there_and_boundaries(chunks, rows, bag):
     columns = (-2, -1, 1, 2) if rows == (0,) else (1, 2)
-    counts = count_at(TEXT, At(rows, columns, bag, TYPES), 2)
+    counts = count_contexts(TEXT, At(rows, columns, bag, TYPES), 2)
     expected = np.zeros((len(rows) * TYPES, (1 if bag else len(columns)) * TYPES))
     for number in range(len(TEXT)):
         padded = [START, START, *TEXT.sentence(number), END, END]
@@ -64,5 +64,5 @@ def test_slots_count_what_stands_there_and_boundaries(chunks, rows, bag):
 def test_workers_change_no_byte(monkeypatch):
     monkeypatch.setattr(cooccurrence, "CHUNK", 10)
     how = Around(CHANCE.uniform(size=TYPES), 3, HARMONIC)
-    one, three = (count_around(TEXT, how, count) for count in (1, 3))
+    one, three = (count_contexts(TEXT, how, count) for count in (1, 3))
     assert one.values.tobytes() == three.values.tobytes() and one.columns.tobytes() == three.columns.tobytes()

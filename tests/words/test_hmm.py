@@ -20,21 +20,24 @@ from corpuscle.words import ExchangeClasses, Forest, HmmClasses
 from corpuscle.words.hmm_learning import (
     PARTIAL,
     Em,
-    Rates,
     batches_of,
     from_classes,
     from_nothing,
     links_of,
     weights_of,
 )
+from corpuscle.words.settings import HmmSettings
 from tests.schemas import FRACTION, last_line_conforms
+
+PLAIN = {"prior": 0.0, "prior_steps": 0.0}
+"""Maximum likelihood."""
 
 
 def text(seed: int = 1, sentences: int = 60, words: int = 30, longest: int = 9) -> Corpus:
     random = Random(seed, "text")
-    return Corpus.from_sentences(
-        [[f"w{int(words * random.uniform() ** 2)}" for _ in range(random.below(longest))] for _ in range(sentences)]
-    )
+    return Corpus.from_sentences([
+        [f"w{int(words * random.uniform() ** 2)}" for _ in range(random.below(longest))] for _ in range(sentences)
+    ])
 
 
 def bank(seed: int = 1, sentences: int = 60, relations: bool = False) -> Treebank:
@@ -87,18 +90,19 @@ class Truth:
         return model
 
 
-def learner(forest: Forest, n_classes: int, **rates) -> Em:
+def settings_of(**given) -> HmmSettings:
+    """Settings of batch learning without priors, if nothing else is given."""
+    return HmmSettings(**{"estimator": "batch", "k_best": "all", "passes": 10, **PLAIN} | given)
+
+
+def learner(forest: Forest, n_classes: int, **given) -> Em:
     """A learner on a text, with random counts to begin with."""
     links = links_of(forest, [])
     start = from_nothing(
         forest.corpus.vocab.counts > 0, forest.n_tokens, int((forest.parents < 0).sum()), 1, n_classes, 1
     )
     with workers(1) as pool:
-        return Em(batches_of(forest, links, forest.n_tokens, 100), start, 0, Rates(1 << 30, **rates), pool, 10)
-
-
-PLAIN = {"prior": 0.0, "prior_steps": 0.0}
-"""Maximum likelihood."""
+        return Em(batches_of(forest, links, forest.n_tokens, 100), start, 0, settings_of(**given), pool)
 
 
 # ---- what can be checked exactly
@@ -134,7 +138,7 @@ def test_a_prior_is_of_the_whole_text_however_it_is_cut_into_batches():
     start = from_nothing(corpus.vocab.counts > 0, corpus.n_tokens, len(corpus), 1, 4, 1)
     with workers(1) as pool:
         whole, parts = (
-            Em(batches_of(forest, links, size, 100), start, 0, Rates(4, prior=0.1, prior_steps=3.0), pool, 1)
+            Em(batches_of(forest, links, size, 100), start, 0, settings_of(prior=0.1, prior_steps=3.0), pool)
             for size in (corpus.n_tokens, 200)
         )
     assert len(parts.batches) > len(whole.batches) == 1
@@ -345,7 +349,7 @@ def test_online_counts_are_weighted_means_however_they_are_kept(monkeypatch):
     links = links_of(forest, [])
     start = from_nothing(corpus.vocab.counts > 0, forest.n_tokens, len(forest), 1, 4, 1)
     with workers(1) as pool:
-        em = Em(batches_of(forest, links, 400, 100), start, 0, Rates(4, batch=False, prior=1e-12), pool, 1)
+        em = Em(batches_of(forest, links, 400, 100), start, 0, settings_of(estimator="online", prior=1e-12), pool)
         table = start.emission * em.mass
         for number in range(2):
             weights = weights_of(*em.first_and_steps(), em.emissions(em.batches[number].types))
@@ -384,7 +388,7 @@ def test_a_class_without_counts_keeps_its_words():
     start.emission[FIRST, 1] = start.emission[FIRST + 1, 1] = 1e-300
     start.steps[0, 1, 1] = 1.0
     with workers(1) as pool:
-        em = Em(batches_of(forest, links, 10, 10), start, 0, Rates(2), pool, 1)
+        em = Em(batches_of(forest, links, 10, 10), start, 0, settings_of(), pool)
         em.step(0, 0)
     np.testing.assert_allclose(em.emissions().sum(axis=0), 1.0)
     np.testing.assert_allclose(em.first_and_steps()[1].sum(axis=1), 1.0)

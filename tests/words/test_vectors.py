@@ -19,7 +19,7 @@ from corpuscle.measure import compare_clusterings
 from corpuscle.model import read
 from corpuscle.text import FIRST, UNKNOWN, Corpus, ScoredPair, read_vectors
 from corpuscle.words import LrmvlVectors, OsccaVectors, PpmiVectors, SvdVectors, TsccaVectors, cooccurrence
-from corpuscle.words.cooccurrence import At, count_at, count_near, pointwise_information
+from corpuscle.words.cooccurrence import At, count_contexts, count_near, pointwise_information
 from corpuscle.words.spelling import learn_spelling, signature_of, vocabulary_of
 from tests.hostile import survives_hostile_edits
 from tests.schemas import last_line_conforms
@@ -78,7 +78,7 @@ def states_found(model, of_word: np.ndarray) -> float:
 def test_the_first_correlation_of_one_slot_is_one_and_says_nothing():
     corpus = text()
     types = len(corpus.vocab)
-    counts = count_at(corpus, At((0,), (1,), False, types))
+    counts = count_contexts(corpus, At((0,), (1,), False, types))
     p, q = counts.row_sums() / counts.values.sum(), counts.column_sums() / counts.values.sum()
     from corpuscle.engine.linalg.cca import diagonal_cca
 
@@ -159,11 +159,11 @@ def test_two_steps_are_the_cca_of_words_with_projected_contexts():
 
 
 def test_smooths_are_their_recursion_and_lrmvl_states_are_white():
-    from corpuscle.words.kernels.contexts import smooths_of
+    from corpuscle.words.kernels.contexts import smooths
 
     tokens, starts = np.array([3, 1, 2, 2, 1], np.int32), np.array([0, 0, 3, 5])
     table, rates = np.random.default_rng(1).normal(size=(4, 2)), np.array([0.25, 1.0])
-    left, right = smooths_of(tokens, starts, table, rates)
+    left, right = smooths(tokens, starts, table, rates)
     assert left[2, :2] == pytest.approx(0.75 * 0.25 * table[3] + 0.25 * table[1]) and not left[[0, 3]].any()
     assert left[2, 2:] == pytest.approx(table[1]) and right[0, 2:] == pytest.approx(table[1])
     assert right[0, :2] == pytest.approx(0.25 * table[1] + 0.75 * 0.25 * table[2]) and not right[[2, 4]].any()

@@ -117,7 +117,12 @@ class CrfTagger(CrfSettings, EntityTagger):
         if not any(documents.mentions):
             raise documents.error("there are no mentions to learn from")
         self.chosen_, self.sources_, self.dictionary_ = {}, sources or WordFeatures.none(), dictionary
-        self._learn_sections(documents)
+        # Sections that enough documents have are kept.
+        document = np.repeat(documents.document_of, documents.corpus.lengths)
+        pairs = np.unique(np.column_stack([documents.sections.ids, document]), axis=0)[:, 0]
+        ids, n_documents = np.unique(pairs, return_counts=True)
+        names = [documents.sections.values[i] for i in ids[n_documents >= _FEWEST_DOCUMENTS].tolist()]
+        self.sections_ = np.sort(hashes_of(names))
         documents = self._known(documents)
         encoded = [
             tags_of_mentions(mentions, n, self.encoding)
@@ -135,7 +140,7 @@ class CrfTagger(CrfSettings, EntityTagger):
         elif self.origins["nc"] == "given" and self.nc != "none":
             raise documents.error("the words have no tags: NC-values need them")
         self._learn_policy(documents)
-        sheet = self._sheet(documents, levels, self._learn_across(documents))
+        sheet = Sheet.of(documents, self, self.sources_, dictionary, levels, self._learn_across(documents))
         self._weights, iterations = learn_field(sheet, tags, labels, self)
         self._field = field_of(self._weights)
         self.heaviest_ = heaviest_features(sheet, documents, self._weights, labels)
@@ -148,16 +153,19 @@ class CrfTagger(CrfSettings, EntityTagger):
         training text."""
         self.first_, self.pieces_ = None, None
         part = parts_of(documents, self.seed)
-        pieces = self._wants_pieces(documents, n_parts=int(part.max()) + 1)
+        pieces = self.gaps == "learned"
+        if self.gaps == "auto":  # where there are enough of them, and parts to learn from
+            in_two = sum(len(each.runs) == 2 for some in documents.mentions for each in some)
+            pieces = self.encoding != "bio" and in_two >= FEWEST and part.max() > 0
         if self.passes == 1 and not pieces:
             return {}
         if part.max() == 0:
             what = "two passes need" if self.passes == 2 else "a classifier of pieces needs"
             raise documents.error(f"{what} several documents, or sentences: they learn from each other")
-        way = steps_of(self, len(documents.corpus))
+        algorithm, most = steps_of(self, len(documents.corpus))
 
         def learned_from(some: Documents, iterations: int) -> CrfTagger:
-            learner = self.replace(passes=1, gaps="none", algorithm=way.algorithm, iterations=iterations)
+            learner = self.replace(passes=1, gaps="none", algorithm=algorithm, iterations=iterations)
             return learner.fit(some, sources=self.sources_, dictionary=self.dictionary_)
 
         document = np.repeat(documents.document_of, documents.corpus.lengths)
@@ -167,32 +175,19 @@ class CrfTagger(CrfSettings, EntityTagger):
             rest = documents.select(others)
             if any(rest.mentions):
                 own = documents.select(held)
-                output = learned_from(rest, max(1, way.iterations // 2))._chain_output(own, self.types)
+                tagger = learned_from(rest, max(1, most // 2))
+                output = tagger._chain_output(*tagger._labelled(tagger.tokens_of(own), likely=True), self.types)
                 tags[part[document] == fold] = output.tags
                 parts.append(Part(held, output, self._joined(own, output.tags)))
-        if pieces:
-            self._learn_pieces(documents, parts)
+        if pieces and (found := Pieces.learn(documents, parts, self.types)) is not None:
+            # Tags alone may do better where the classifier has not seen the text.
+            classifier, gain = found
+            self.pieces_ = classifier if self.gaps == "learned" or gain > 0 else None
+            self.chosen_["gaps"] = "none" if self.pieces_ is None else "learned"
         if self.passes == 1:
             return {}
-        self.first_ = learned_from(documents, way.iterations)
+        self.first_ = learned_from(documents, most)
         return document_features(documents, tags.tolist())
-
-    def _wants_pieces(self, documents: Documents, n_parts: int) -> bool:
-        """Whether to look for mentions in two pieces: where there are enough of them, and parts to learn from."""
-        if self.gaps != "auto":
-            return self.gaps == "learned"
-        enough = sum(len(each.runs) == 2 for some in documents.mentions for each in some) >= FEWEST
-        return self.encoding != "bio" and enough and n_parts > 1
-
-    def _learn_pieces(self, documents: Documents, parts: Sequence[Part]) -> None:
-        """Keep a classifier of pieces, unless tags alone do better where it has not seen the text."""
-        learned = Pieces.learn(documents, parts, self.types)
-        if learned is None:
-            return
-        pieces, gain = learned
-        if self.gaps == "learned" or gain > 0:
-            self.pieces_ = pieces
-        self.chosen_["gaps"] = "none" if self.pieces_ is None else "learned"
 
     def _describe(self, documents: Documents, encoded: Sequence[Any], iterations: int, sheet: Sheet) -> None:
         """What the file says of its training text, and warnings about it."""
@@ -216,25 +211,11 @@ class CrfTagger(CrfSettings, EntityTagger):
 
     # ---- what is known of tokens
 
-    def _learn_sections(self, documents: Documents) -> None:
-        """Keep the sections that enough documents have."""
-        document = np.repeat(documents.document_of, documents.corpus.lengths)
-        pairs = np.unique(np.column_stack([documents.sections.ids, document]), axis=0)[:, 0]
-        ids, counts = np.unique(pairs, return_counts=True)
-        names = [documents.sections.values[i] for i in ids[counts >= _FEWEST_DOCUMENTS].tolist()]
-        self.sections_ = np.sort(hashes_of(names))
-
     def _known(self, documents: Documents) -> Documents:
         """With the sections that the model does not know as "other"."""
         known = set(self.sections_.tolist())
         sections = documents.sections.map(lambda name: name if int(hashes_of([name])[0]) in known else "other")
         return dataclasses.replace(documents, sections=sections)
-
-    def _sheet(self, documents: Documents, levels: np.ndarray | None, first_pass: Mapping[str, np.ndarray]) -> Sheet:
-        return Sheet.of(
-            documents, window=self.window, affixes=self.affixes, sources=self.sources_, dictionary=self.dictionary_,
-            levels=levels, first_pass=first_pass,
-        )  # fmt: skip
 
     # ---- joining pieces
 
@@ -287,32 +268,26 @@ class CrfTagger(CrfSettings, EntityTagger):
 
     @property
     def types(self) -> list[str]:
-        """The types of its mentions."""
         return sorted({label.partition("-")[2] for label in self.labels_.strings[FIRST:] if label != "O"})
 
-    def _chain_output(self, documents: Documents, types: Sequence[str]) -> ChainOutput:
-        """What the tags and their probabilities say, for these types."""
-        ids, shares = self._likely(self.tokens_of(documents))
-        return ChainOutput(self._tags(ids), shares @ self._of_types(types))
-
-    def _of_types(self, types: Sequence[str]) -> np.ndarray:
-        """Which labels belong to each type, and to complex mentions: float64 (labels, types + 1)."""
+    def _chain_output(self, ids: np.ndarray, shares: np.ndarray, types: Sequence[str]) -> ChainOutput:
+        """What labels and the probabilities of all say, for these types."""
         labels = self.labels_.strings[FIRST:]
-        members = np.zeros((len(labels), len(types) + 1))
+        members = np.zeros((len(labels), len(types) + 1))  # which belong to each type, and to complex mentions
         for k, label in enumerate(labels):
             if label != "O":
                 members[k, types.index(label.partition("-")[2])] = 1.0
                 members[k, -1] = label[0] in "DH"
-        return members
+        return ChainOutput(self._tags(ids), shares @ members)
 
     def _tags(self, ids: np.ndarray) -> list[str]:
-        """Labels as tags."""
         names = [without_ends(label) for label in self.labels_.strings[FIRST:]]
         return [names[k] for k in ids.tolist()]
 
-    def _likely(self, sheet: Sheet) -> tuple[np.ndarray, np.ndarray]:
-        """The best label of each token, and the probabilities of all, float64 (n_tokens, labels)."""
-        parts = list(self.spread(_tag_chunk, [(sheet.tokens, *bounds, True) for bounds in _chunks(sheet)]))
+    def _labelled(self, sheet: Sheet, likely: bool) -> tuple[np.ndarray, np.ndarray]:
+        """The best label of each token, and, if asked for, the probabilities of all, float64 (n_tokens, labels)."""
+        bounds = pairwise(chunks_of(np.diff(sheet.tokens.starts) + 1, _CHUNK).tolist())
+        parts = list(self.spread(_tag_chunk, [(sheet.tokens, *each, likely) for each in bounds]))
         ids = np.concatenate([np.zeros(0, np.int32), *(part[0] for part in parts)])
         return ids, np.concatenate([np.zeros((0, len(self._field.steps))), *(part[1] for part in parts)])
 
@@ -322,49 +297,41 @@ class CrfTagger(CrfSettings, EntityTagger):
         if self.nc_ is not None and not documents.tags.ids.any() and documents.corpus.n_tokens:
             warn("the words have no tags, which this tagger learned from: features of tags are off")
         levels = None if self.nc_ is None else self.nc_.classes(documents, self.nc)
-        first = self.first_
-        if first is not None:
-            first.workers, first.cluster = self.workers, self.cluster
-        first_pass = {} if first is None else document_features(documents, first.best_tags(documents))
-        return self._sheet(documents, levels, first_pass)
+        first_pass = {}
+        if self.first_ is not None:
+            self.first_.workers, self.first_.cluster = self.workers, self.cluster
+            first_pass = document_features(documents, self.first_.best_tags(documents))
+        return Sheet.of(documents, self, self.sources_, self.dictionary_, levels, first_pass)
 
     def best_tags(self, documents: Documents) -> list[str]:
-        """The best tag of each token."""
-        sheet = self.tokens_of(documents)
-        parts = list(self.spread(_tag_chunk, [(sheet.tokens, *bounds, False) for bounds in _chunks(sheet)]))
-        ids = np.concatenate([np.zeros(0, np.int32), *(part[0] for part in parts)])
-        return self._tags(ids)
+        return self._tags(self._labelled(self.tokens_of(documents), likely=False)[0])
 
     def tag(self, documents: Documents) -> Tagged:
         """The mentions in documents, each with the product of the probabilities of its tags; where it was found in two
         pieces, with its own."""
-        ids, shares = self._likely(self.tokens_of(documents))
-        names, sure = self._tags(ids), shares[np.arange(len(ids)), ids]
+        ids, shares = self._labelled(self.tokens_of(documents), likely=True)
+        sure = shares[np.arange(len(ids)), ids]
         mentions, confidence, by_token = [], [], []
-        joined, pieces = self._joined(documents, names), self._pieces(documents, names, shares)
-        for (first, last), found, more in zip(
-            pairwise(documents.corpus.sentence_starts.tolist()), joined, pieces, strict=True
-        ):
+        joined, pieces = self._joined(documents, self._tags(ids)), self._pieces(documents, ids, shares)
+        bounds = pairwise(documents.corpus.sentence_starts.tolist())
+        for (first, last), found, more in zip(bounds, joined, pieces, strict=True):
             found = with_pieces(found, more) if more else found
             mentions.append(found)
             confidence.append([more.get(each, float(np.prod(sure[first + np.array(each.tokens)]))) for each in found])
             by_token.append(sure[first:last])
         return Tagged(mentions, confidence, by_token)
 
-    def _pieces(self, documents: Documents, tags: Sequence[str], shares: np.ndarray) -> list[dict[TokenMention, float]]:
-        """The mentions in two pieces that each sentence has beside those of its tags, and how likely each is;
-        ``shares``: the probabilities of all labels."""
+    def _pieces(self, documents: Documents, ids: np.ndarray, shares: np.ndarray) -> list[dict[TokenMention, float]]:
+        """The mentions in two pieces that each sentence has beside those of its tags, and how likely each is."""
         if self.pieces_ is None:
             return [{} for _ in range(len(documents.corpus))]
-        types = self.types
-        return self.pieces_.find(documents, ChainOutput(tags, shares @ self._of_types(types)), types)
+        return self.pieces_.find(documents, self._chain_output(ids, shares, self.types), self.types)
 
     def guesses(self, documents: Documents, nbest: int) -> list[list[Guess]]:
         """For each sentence, what its ``nbest`` best labellings say: sets of mentions, the likeliest first. Labellings
         that say the same are one guess."""
         sheet, guesses = self.tokens_of(documents), []
-        ids, shares = self._likely(sheet)
-        pieces = self._pieces(documents, self._tags(ids), shares)
+        pieces = self._pieces(documents, *self._labelled(sheet, likely=True))
         for i in range(len(documents.corpus)):
             words = documents.corpus.words(i)
             paths, scores = np.zeros((nbest, len(words)), np.int32), np.zeros(nbest)
@@ -408,10 +375,6 @@ class CrfTagger(CrfSettings, EntityTagger):
             Feature(label, name.removeprefix(f"{label}: "), weight)
             for label, name, weight in zip(labels, names, arrays["heaviest/weights"].tolist(), strict=True)
         ]
-
-
-def _chunks(sheet: Sheet) -> list[tuple[int, int]]:
-    return list(pairwise(chunks_of(np.diff(sheet.tokens.starts) + 1, _CHUNK).tolist()))
 
 
 def _tag_chunk(chunk: tuple[Any, int, int, bool], tagger: CrfTagger) -> tuple[np.ndarray, np.ndarray]:

@@ -6,18 +6,19 @@ compared in lower case.
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from itertools import groupby, pairwise
 from typing import Any, ClassVar
 
 import numpy as np
 
 from corpuscle import model as container
-from corpuscle.engine.hashtable import new_index
 from corpuscle.entities.base import EntityTagger, Tagged
 from corpuscle.entities.documents import UNTYPED, Documents
 from corpuscle.entities.kernels.features import entries_of, look_up
-from corpuscle.entities.kernels.fields import fill_index
+from corpuscle.entities.kernels.fields import index_of
 from corpuscle.entities.settings import DictionarySettings
 from corpuscle.errors import InputError
 from corpuscle.hashing import hashes_of
@@ -53,10 +54,7 @@ class Dictionary:
 
     @classmethod
     def of_keys(cls, keys: np.ndarray, kinds: np.ndarray, types: Iterable[str]) -> Dictionary:
-        """With an index of the keys."""
-        index = new_index(len(keys))
-        fill_index(index, keys)
-        return cls(keys, kinds, tuple(types), index)
+        return cls(keys, kinds, tuple(types), index_of(keys))
 
     @classmethod
     def from_entries(cls, entries: Iterable[tuple[tuple[str, ...], str]]) -> Dictionary:
@@ -75,10 +73,9 @@ class Dictionary:
 
     def matches(self, documents: Documents) -> tuple[np.ndarray, np.ndarray]:
         """Of each token 1 + the type of the entry it is in, or 0, int32; and whether it begins one, bool."""
-        corpus = documents.corpus
-        words = hashes_of([word.lower() for word in corpus.vocab.strings])[corpus.tokens]
+        words = documents.lowered
         found, begins = np.zeros(len(words), np.int32), np.zeros(len(words), bool)
-        look_up(words, corpus.sentence_starts, self.index, self.keys, self.kinds, found, begins)
+        look_up(words, documents.corpus.sentence_starts, self.index, self.keys, self.kinds, found, begins)
         return found, begins
 
     def marks(self, documents: Documents) -> np.ndarray:
@@ -93,7 +90,6 @@ class Dictionary:
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, np.ndarray], types: str = "vocab/") -> Dictionary | None:
-        """As they stand in a model file, if they do."""
         if "entries/keys" not in arrays:
             return None
         names = Vocab.from_arrays(arrays, types).strings[FIRST:]
@@ -108,10 +104,9 @@ def read_dictionary(path: AnyPath) -> Dictionary:
         raise InputError(path, wrong, "expected an entry, and perhaps its type behind a tab")
     if not rows:
         raise InputError(path, None, "there are no entries in it")
-    texts = prepare("\n".join(fields[0].lower() for _, fields in rows), line_breaks="sentence")
-    lines = (
-        np.searchsorted(starts_of(len(fields[0].lower()) + 1 for _, fields in rows), texts.offsets[:, 0], "right") - 1
-    )
+    entries = [fields[0].lower() for _, fields in rows]
+    texts = prepare("\n".join(entries), line_breaks="sentence")
+    lines = np.searchsorted(starts_of(len(entry) + 1 for entry in entries), texts.offsets[:, 0], "right") - 1
     words: list[list[str]] = [[] for _ in rows]
     for token, line in zip(texts.tokens, lines.tolist(), strict=True):
         words[line].append(token)
@@ -134,18 +129,15 @@ class DictionaryTagger(DictionarySettings, EntityTagger):
 
     @property
     def types(self) -> list[str]:
-        """The types of its entries."""
         return sorted(self.dictionary_.types)
 
     def fit(self, documents: Documents) -> DictionaryTagger:
         """Take all mentions in one piece for entries, each with its most frequent type."""
-        counts = dict[tuple[str, ...], dict[str, int]]()
+        counts = defaultdict[tuple[str, ...], Counter[str]](Counter)
         for words, mentions in zip(documents.corpus, documents.mentions, strict=True):
             for mention in mentions:
                 if len(mention.runs) == 1:
-                    entry = tuple(words[token].lower() for token in mention.tokens)
-                    types = counts.setdefault(entry, {})
-                    types[mention.type] = types.get(mention.type, 0) + 1
+                    counts[tuple(words[token].lower() for token in mention.tokens)][mention.type] += 1
         if not counts:
             raise documents.error("no mention in one piece to learn from")
         entries = ((entry, max(sorted(types), key=lambda type: types[type])) for entry, types in counts.items())
@@ -158,18 +150,13 @@ class DictionaryTagger(DictionarySettings, EntityTagger):
     def tag(self, documents: Documents) -> Tagged:
         """The entries in documents; nothing is said about how sure they are."""
         found, begins = self.dictionary_.matches(documents)
-        starts, mentions = documents.corpus.sentence_starts.tolist(), []
-        for i in range(len(documents.corpus)):
-            here: list[list[int]] = []
-            for token in range(starts[i], starts[i + 1]):
-                if begins[token]:
-                    here.append([])
-                if found[token]:
-                    here[-1].append(token)
-            mentions.append([
-                TokenMention(self.dictionary_.types[found[run[0]] - 1], tuple(token - starts[i] for token in run))
-                for run in here
-            ])  # fmt: skip
+        entry, mentions = np.cumsum(begins), []  # which entry each token is in, if any
+        for first, last in pairwise(documents.corpus.sentence_starts.tolist()):
+            tokens = first + np.flatnonzero(found[first:last])
+            runs = [list(run) for _, run in groupby(tokens.tolist(), key=entry.__getitem__)]
+            kinds = [self.dictionary_.types[found[run[0]] - 1] for run in runs]
+            each = zip(kinds, runs, strict=True)
+            mentions.append([TokenMention(kind, tuple(token - first for token in run)) for kind, run in each])
         sure = [np.ones(length) for length in documents.corpus.lengths.tolist()]
         return Tagged(mentions, [[1.0] * len(each) for each in mentions], sure)
 

@@ -11,9 +11,6 @@ the chain included, on parts that a classifier has not seen.
 Candidates that pass are taken from the likeliest down. A piece of one may be a piece of another of its type, but not
 overlap it otherwise. A simple mention of the chain that is a part of an accepted one is dropped.
 
-Dai, Karimi, Hachey and Paris, "An effective transition-based model for discontinuous NER", 2020; Weinberger, Dasgupta,
-Langford, Smola and Attenberg, "Feature hashing for large scale multitask learning", 2009.
-
 Which pieces belong together: a classifier of pairs of runs, in place of a fixed rule.
 
 Tags say which words are parts of complex mentions, not which parts go together when a sentence has several. For each
@@ -36,13 +33,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from corpuscle.engine.hashtable import new_index
 from corpuscle.entities.documents import Documents
 from corpuscle.entities.kernels import discontinuous as kernels
 from corpuscle.entities.kernels.discontinuous import BUCKETS, LONGEST, N_FEATURES, Lexicon, Text
-from corpuscle.entities.kernels.fields import fill_index
+from corpuscle.entities.kernels.fields import index_of
 from corpuscle.hashing import hashes_of
 from corpuscle.model import Array
+from corpuscle.text.corpus import starts_of
 from corpuscle.text.mention_tags import TokenMention, mentions_of_tags, tags_of_mentions
 from corpuscle.text.wording import shape_of
 
@@ -84,30 +81,18 @@ def _lexicon(counted: Iterable[tuple[np.ndarray, np.ndarray]]) -> Lexicon:
     parts = list(counted)
     keys, inverse = np.unique(np.concatenate([keys for keys, _ in parts]), return_inverse=True)
     counts = np.bincount(inverse, np.concatenate([counts for _, counts in parts]), len(keys))
-    return _indexed(keys, counts.astype(np.int32))
-
-
-def _indexed(keys: np.ndarray, counts: np.ndarray) -> Lexicon:
-    index = new_index(len(keys))
-    fill_index(index, keys)
-    return Lexicon(index, keys, counts)
-
-
-def _words(documents: Documents) -> np.ndarray:
-    """Hashes of all tokens in lower case."""
-    return hashes_of([word.lower() for word in documents.corpus.vocab.strings])[documents.corpus.tokens]
+    return Lexicon(index_of(keys), keys, counts.astype(np.int32))
 
 
 def _known(documents: Documents, types: Sequence[str]) -> Lexicon:
     """The roles of words in the mentions of a training text."""
-    words, starts = _words(documents), documents.corpus.sentence_starts.tolist()
-    number = {type: k for k, type in enumerate(types, 1)}
+    words, starts = documents.lowered, documents.corpus.sentence_starts.tolist()
     roles: Counter[tuple[int, int, tuple[int, ...]]] = Counter()
     around: dict[int, dict[int, set[tuple[int, ...]]]] = defaultdict(lambda: defaultdict(set))
     tokens = words.tolist()
     for first, mentions in zip(starts, documents.mentions, strict=False):
         for mention in mentions:
-            t, own = number[mention.type], tuple(tokens[first + token] for token in mention.tokens)
+            t, own = types.index(mention.type) + 1, tuple(tokens[first + token] for token in mention.tokens)
             roles[kernels.WHOLE, t, own] += 1
             roles[kernels.FIRST, t, own[:1]] += 1
             roles[kernels.LAST, t, own[-1:]] += 1
@@ -129,10 +114,9 @@ def _known(documents: Documents, types: Sequence[str]) -> Lexicon:
         roles.update({(role, 0, (word,)): 1 for word, beside in pieces.items() if len(beside) >= _COMMON})
     roles += Counter()  # without those that do not count
     entries = list(roles)
-    lengths = np.array([len(entry[2]) for entry in entries])
     flat = np.array([word for entry in entries for word in entry[2]], np.uint64)
     keys = kernels.keys_of_roles(
-        np.array([entry[:2] for entry in entries], np.int64), flat, np.concatenate([[0], np.cumsum(lengths)])
+        np.array([entry[:2] for entry in entries], np.int64), flat, starts_of(len(entry[2]) for entry in entries)
     )
     forms, counts = np.unique(words, return_counts=True)
     single = kernels.keys_of_roles(
@@ -148,20 +132,17 @@ def _text(documents: Documents, output: ChainOutput, types: Sequence[str]) -> tu
     corpus = documents.corpus
     forms, n = corpus.vocab.strings, corpus.n_tokens
     begins, ends, covers = (np.full((n, len(types)), -1, np.int32) for _ in range(3))
-    number = {type: k for k, type in enumerate(types)}
     spans: list[tuple[int, int, int, int]] = []
     for i, (first, last) in enumerate(pairwise(corpus.sentence_starts.tolist())):
         tags = output.tags[first:last]
-        if all(tag == "O" for tag in tags):
-            continue
-        for mention in mentions_of_tags(tags):
+        for mention in mentions_of_tags(tags) if any(tag != "O" for tag in tags) else ():
             for a, b in mention.runs:
-                spans.append((i, number[mention.type], first + a, first + b))
+                spans.append((i, types.index(mention.type), first + a, first + b))
     table = np.array(spans, np.int64).reshape(-1, 4)
     for _, t, a, b in spans:
         begins[a, t], ends[b, t], covers[a : b + 1, t] = b, a, a
     text = Text(
-        corpus.sentence_starts, documents.document_of, _words(documents),
+        corpus.sentence_starts, documents.document_of, documents.lowered,
         hashes_of([form[-_ENDING:].lower() for form in forms])[corpus.tokens],
         hashes_of([shape_of(form, 1) for form in forms])[corpus.tokens], begins, ends, covers, output.chances,
     )  # fmt: skip
@@ -179,7 +160,6 @@ class Seen(NamedTuple):
 
 
 def candidates_of(documents: Documents, output: ChainOutput, lexicon: Lexicon, types: Sequence[str]) -> Seen:
-    """All candidates in documents."""
     text, here = _text(documents, output, types)
     n = kernels.candidates(text, lexicon, 0, len(documents.corpus), np.zeros((0, 8), np.int32))
     found, features = np.zeros((n, 8), np.int32), np.zeros((n, N_FEATURES), np.int32)
@@ -190,41 +170,36 @@ def candidates_of(documents: Documents, output: ChainOutput, lexicon: Lexicon, t
 
 def _right(documents: Documents, found: np.ndarray, types: Sequence[str]) -> np.ndarray:
     """Which candidates are gold mentions, bool (n,)."""
-    number = {type: k for k, type in enumerate(types)}
+    starts = documents.corpus.sentence_starts.tolist()
     gold = {
-        (i, number[mention.type], *(first + edge for run in mention.runs for edge in run))
-        for i, (first, mentions) in enumerate(
-            zip(documents.corpus.sentence_starts.tolist(), documents.mentions, strict=False)
-        )
-        for mention in mentions if len(mention.runs) == 2
+        (i, types.index(mention.type), *(starts[i] + edge for run in mention.runs for edge in run))
+        for i, mentions in enumerate(documents.mentions) for mention in mentions if len(mention.runs) == 2
     }  # fmt: skip
     return np.array([tuple(row) in gold for row in found[:, :6].tolist()], bool)
 
 
-def _matrix(features: np.ndarray) -> Any:
-    from scipy.sparse import csr_matrix
-
-    there = features >= 0
-    starts = np.concatenate([[0], np.cumsum(there.sum(axis=1))])
-    return csr_matrix((np.ones(int(starts[-1])), features[there], starts), (len(features), BUCKETS))
-
-
 def _regression(features: np.ndarray, right: np.ndarray) -> tuple[np.ndarray, float]:
     """Weights and intercept of a logistic regression; of many wrong candidates it takes every n-th, n times."""
+    from scipy.sparse import csr_matrix
     from sklearn.linear_model import LogisticRegression
 
     every = max(1, int(np.sum(~right)) // _NEGATIVES)
-    wrong = np.flatnonzero(~right)[::every]
-    rows = np.concatenate([np.flatnonzero(right), wrong])
+    rows = np.concatenate([np.flatnonzero(right), np.flatnonzero(~right)[::every]])
     weight = np.where(right[rows], 1.0, float(every))
-    model = LogisticRegression(C=0.2, max_iter=500, tol=1e-7).fit(_matrix(features[rows]), right[rows], weight)
+    features = features[rows]
+    there = features >= 0
+    matrix = csr_matrix((np.ones(there.sum()), features[there], starts_of(there.sum(axis=1))), (len(rows), BUCKETS))
+    model = LogisticRegression(C=0.2, max_iter=500, tol=1e-7).fit(matrix, right[rows], weight)
     return model.coef_[0].astype(np.float64), float(model.intercept_[0])
 
 
-def _accepted(found: np.ndarray, chances: np.ndarray, threshold: float) -> list[int]:
-    """The candidates that are taken: above the threshold, the likeliest first, with pieces that fit together."""
+def _accepted(
+    documents: Documents, found: np.ndarray, chances: np.ndarray, threshold: float, types: Sequence[str]
+) -> list[dict[TokenMention, float]]:
+    """The candidates that are taken, by sentence, and how likely each is: those above the threshold, the likeliest
+    first, with pieces that fit together."""
     taken: dict[tuple[int, int], list[tuple[int, int]]] = defaultdict(list)
-    chosen = []
+    mentions: list[dict[TokenMention, float]] = [{} for _ in range(len(documents.corpus))]
     for k in np.argsort(-chances, kind="stable").tolist():
         if chances[k] < threshold:
             break
@@ -232,8 +207,10 @@ def _accepted(found: np.ndarray, chances: np.ndarray, threshold: float) -> list[
         mine, others = ((a, b), (c, d)), taken[sentence, t]
         if all(piece == other or piece[1] < other[0] or other[1] < piece[0] for piece in mine for other in others):
             others += mine
-            chosen.append(k)
-    return chosen
+            first = int(documents.corpus.sentence_starts[sentence])
+            tokens = (*range(a - first, b - first + 1), *range(c - first, d - first + 1))
+            mentions[sentence][TokenMention(types[t], tokens)] = float(chances[k])
+    return mentions
 
 
 def with_pieces(mentions: Sequence[TokenMention], found: Iterable[TokenMention]) -> list[TokenMention]:
@@ -267,19 +244,19 @@ class Pieces:
             others = np.setdiff1d(np.arange(len(documents)), part.documents)
             seen.append(candidates_of(own, part.output, _known(documents.select(others), types), types))
             right.append(_right(own, seen[-1].candidates, types))
-        if any(len({*np.concatenate([r for j, r in enumerate(right) if j != k])}) < 2 for k in range(len(parts))):
-            return None
         chances = []
         for k, mine in enumerate(seen):
             features = np.concatenate([each.features for j, each in enumerate(seen) if j != k])
-            weights, intercept = _regression(features, np.concatenate([r for j, r in enumerate(right) if j != k]))
-            chances.append(_chances(mine.features, weights, intercept))
+            of_others = np.concatenate([each for j, each in enumerate(right) if j != k])
+            if of_others.all() or not of_others.any():
+                return None
+            weights, intercept = _regression(features, of_others)
+            chances.append(_logistic(kernels.sums(mine.features, weights) + intercept))
 
         def f1(threshold: float) -> float:
             good = found = gold = 0
             for part, own, mine, chance in zip(parts, held, seen, chances, strict=True):
-                chosen = _accepted(mine.candidates, chance, threshold)
-                added = _mentions(own, mine.candidates, chance, chosen, types)
+                added = _accepted(own, mine.candidates, chance, threshold, types)
                 for truth, alone, more in zip(own.mentions, part.mentions, added, strict=True):
                     both = with_pieces(alone, more)
                     good += len(set(both) & set(truth))
@@ -289,47 +266,30 @@ class Pieces:
 
         figures = {threshold: f1(threshold) for threshold in _THRESHOLDS.tolist()}
         threshold = max(figures, key=lambda each: figures[each])
-        weights, intercept = _regression(np.concatenate([s.features for s in seen]), np.concatenate(right))
-        return cls(_known(documents, types), weights, intercept, threshold), figures[threshold] - f1(np.inf)
+        learned = _regression(np.concatenate([s.features for s in seen]), np.concatenate(right))
+        return cls(_known(documents, types), *learned, threshold), figures[threshold] - f1(np.inf)
 
     def find(self, documents: Documents, output: ChainOutput, types: Sequence[str]) -> list[dict[TokenMention, float]]:
         """The mentions in two pieces of each sentence, and how likely each is."""
         seen = candidates_of(documents, output, self.lexicon, types)
-        chances = _chances(seen.features, self.weights, self.intercept)
-        chosen = _accepted(seen.candidates, chances, self.threshold)
-        return _mentions(documents, seen.candidates, chances, chosen, types)
+        chances = _logistic(kernels.sums(seen.features, self.weights) + self.intercept)
+        return _accepted(documents, seen.candidates, chances, self.threshold, types)
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """As they go into a model file, see ``PIECES``."""
         bounds = np.array([self.intercept, self.threshold])
         return {"pieces/keys": self.lexicon.keys, "pieces/counts": self.lexicon.counts,
                 "pieces/weights": self.weights, "pieces/bounds": bounds}  # fmt: skip
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, np.ndarray]) -> Pieces | None:
-        """As they stand in a model file, if they do."""
         if "pieces/keys" not in arrays:
             return None
         keys, counts, weights, bounds = (arrays[name] for name in PIECES)
-        return cls(_indexed(keys, counts), weights, float(bounds[0]), float(bounds[1]))
+        return cls(Lexicon(index_of(keys), keys, counts), weights, float(bounds[0]), float(bounds[1]))
 
 
-def _chances(features: np.ndarray, weights: np.ndarray, intercept: float) -> np.ndarray:
-    scores = kernels.sums(features, weights) + intercept
+def _logistic(scores: Any) -> Any:
     return 1 / (1 + np.exp(-np.clip(scores, -30, 30)))
-
-
-def _mentions(
-    documents: Documents, found: np.ndarray, chances: np.ndarray, chosen: Sequence[int], types: Sequence[str]
-) -> list[dict[TokenMention, float]]:
-    """The chosen candidates by sentence, and how likely each is."""
-    mentions: list[dict[TokenMention, float]] = [{} for _ in range(len(documents.corpus))]
-    for k in chosen:
-        sentence, t, a, b, c, d = found[k, :6].tolist()
-        first = int(documents.corpus.sentence_starts[sentence])
-        tokens = (*range(a - first, b - first + 1), *range(c - first, d - first + 1))
-        mentions[sentence][TokenMention(types[t], tokens)] = float(chances[k])
-    return mentions
 
 
 _BUCKETS = 128  # hashed features of the words between two runs, and as many of the last and first word of the two
@@ -375,8 +335,7 @@ def _pair(words: Sequence[str], one: list[int], other: list[int], shared: bool, 
     at += len(_EDGES) + 1
     x[at + min(between, 2)] = 1.0
     at += 3
-    parts = (gap if len(gap) <= _NEAR else [], [words[first[-1]]], [words[second[0]]])
-    for some in parts:
+    for some in (gap if len(gap) <= _NEAR else [], [words[first[-1]]], [words[second[0]]]):
         for place in (hashes_of([word.lower() for word in some]) % np.uint64(_BUCKETS)).tolist():
             x[at + place] = 1.0
         at += _BUCKETS
@@ -395,11 +354,10 @@ def _pairs(words: Sequence[str], own: list[list[int]], shared: list[list[int]]) 
     return found
 
 
-class Pairing:
+class Pairing(NamedTuple):
     """The learned classifier: ``weights`` float64 (WIDTH,)."""
 
-    def __init__(self, weights: np.ndarray):
-        self.weights = weights
+    weights: np.ndarray
 
     @classmethod
     def learn(cls, sentences: Sequence[tuple[Sequence[str], Sequence[TokenMention]]]) -> Pairing | None:
@@ -424,8 +382,7 @@ class Pairing:
         """The mentions that the tags of a sentence stand for."""
         found, runs = runs_of_tags(tags)
         for type, (own, shared) in runs.items():
-            sure = {pair: float(1 / (1 + np.exp(-np.clip(x @ self.weights, -30, 30))))
-                    for pair, x in _pairs(words, own, shared).items()}  # fmt: skip
+            sure = {pair: float(_logistic(x @ self.weights)) for pair, x in _pairs(words, own, shared).items()}
             for group in self._groups(own, shared, sure):
                 found.append(TokenMention(type, tuple(sorted(group))))
         return sorted(set(found), key=lambda mention: (mention.tokens, mention.type))

@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 
 from corpuscle.errors import InputError, SettingError, expect
+from corpuscle.hashing import hashes_of
 from corpuscle.text.brat import read_brat
 from corpuscle.text.columns import read_columns
 from corpuscle.text.conllu import read_conllu
@@ -42,7 +43,6 @@ COLUMN_NAMES = {
 }  # fmt: skip
 """What the columns of a file are, by their number, unless the user names them."""
 UNTYPED = "entity"  # the type of mentions whose file names none
-FORMATS = ("brat", "pubtator", "jsonl", "columns", "conllu", "text")
 _HEADER = re.compile(r"^([A-Z][A-Za-z /]{2,40}):", re.M)
 _CAPITALS = re.compile(r"^(?=[^\n]*[A-Z])[^\na-z]{3,80}$", re.M)
 _LONGEST_HEADER = 6
@@ -97,8 +97,12 @@ class Documents(Sourced):
         return np.repeat(np.arange(len(self)), np.diff(self.corpus.document_starts))
 
     @property
+    def lowered(self) -> np.ndarray:
+        """Hashes of all tokens in lower case, uint64 (n_tokens,)."""
+        return hashes_of([word.lower() for word in self.corpus.vocab.strings])[self.corpus.tokens]
+
+    @property
     def types(self) -> list[str]:
-        """The types of all mentions."""
         return sorted({mention.type for document in self.texts for mention in document.mentions})
 
     def named(self, path: str) -> Documents:
@@ -119,10 +123,9 @@ class Documents(Sourced):
         sentences = np.flatnonzero(chosen)
         words = np.repeat(chosen, self.corpus.lengths)
         corpus = self.corpus.select(sentences)
-        per_document = np.bincount(self.document_of[sentences], minlength=len(self))[documents]
         return Documents(
             tuple(self.texts[i] for i in documents.tolist()),
-            corpus.with_documents(starts_of(per_document)),
+            corpus.with_documents(starts_of(np.bincount(self.document_of[sentences], minlength=len(self))[documents])),
             tuple(self.mentions[i] for i in sentences.tolist()),
             0, self.tags[words], self.lemmas[words], self.chunks[words], self.sections[words],
             tuple(self.sources[i] for i in documents.tolist()),
@@ -150,14 +153,10 @@ class Documents(Sourced):
 def _cut_at(offsets: np.ndarray, cuts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Tokens, int64 (n, 2), split where a cut lies inside them; and how many pieces each has become, int64 (n,)."""
     inside = np.searchsorted(cuts, offsets[:, 1], "left") - np.searchsorted(cuts, offsets[:, 0], "right")
-    pieces = 1 + np.maximum(inside, 0)
-    if not (pieces > 1).any():
-        return offsets, pieces
-    rows: list[tuple[int, int]] = []
-    for (begin, end), n in zip(offsets.tolist(), pieces.tolist(), strict=True):
-        edges = [begin, *(cuts[np.searchsorted(cuts, begin, "right") :][: n - 1].tolist()), end]
-        rows += pairwise(edges)
-    return np.array(rows, np.int64), pieces
+    # Where a cut lies inside of a token, one more token begins than ends before it.
+    within = cuts[np.searchsorted(offsets[:, 0], cuts, "left") > np.searchsorted(offsets[:, 1], cuts, "right")]
+    edges = np.column_stack([np.sort(np.concatenate([side, within])) for side in offsets.T])
+    return edges, 1 + np.maximum(inside, 0)
 
 
 def _sections(text: str, begins: np.ndarray) -> list[str]:
@@ -172,16 +171,6 @@ def _sections(text: str, begins: np.ndarray) -> list[str]:
     return [names[i] for i in at.tolist()]
 
 
-def _tokens_of(mention: Mention, offsets: np.ndarray) -> tuple[int, ...]:
-    """The tokens that a mention touches, by number."""
-    tokens: list[int] = []
-    for begin, end in mention.spans:
-        first = int(np.searchsorted(offsets[:, 1], begin, "right"))
-        last = int(np.searchsorted(offsets[:, 0], end, "left"))
-        tokens += range(first, last)
-    return tuple(dict.fromkeys(tokens))
-
-
 def _in_sentences(
     texts: Sequence[Standoff], offsets: Sequence[np.ndarray], starts: Sequence[np.ndarray]
 ) -> tuple[list[tuple[TokenMention, ...]], int]:
@@ -191,8 +180,10 @@ def _in_sentences(
     for text, edges, bounds in zip(texts, offsets, starts, strict=True):
         here: list[list[TokenMention]] = [[] for _ in range(len(bounds) - 1)]
         for mention in text.mentions:
-            tokens = _tokens_of(mention, edges)
-            at = np.searchsorted(bounds, tokens, "right") - 1
+            begins, ends = np.array(mention.spans, np.int64).reshape(-1, 2).T
+            firsts, lasts = np.searchsorted(edges[:, 1], begins, "right"), np.searchsorted(edges[:, 0], ends, "left")
+            tokens = dict.fromkeys(token for a, b in zip(firsts, lasts, strict=True) for token in range(a, b))
+            at = np.searchsorted(bounds, list(tokens), "right") - 1
             if not tokens or at[0] != at[-1]:
                 lost += 1
                 continue
@@ -236,12 +227,10 @@ def from_standoff(
 def from_corpus(corpus: Corpus, labels: Layer | None = None, **layers: Layer) -> Documents:
     """Documents of tokens with a space between them; without ``document_starts`` every sentence is one."""
     bounds = corpus.document_starts if corpus.document_starts is not None else np.arange(len(corpus) + 1)
-    sentences = list(corpus)
-    values = None if labels is None else labels.strings()
-    starts = corpus.sentence_starts
+    sentences, values = list(corpus), [] if labels is None else labels.strings()
     found: list[tuple[TokenMention, ...]] = []
-    for i in range(len(sentences)):
-        here = [] if values is None else values[starts[i] : starts[i + 1]]
+    for i, (first, last) in enumerate(pairwise(corpus.sentence_starts.tolist())):
+        here = values[first:last]
         try:
             scheme = next((_ENDED[tag[0]] for tag in here if tag[:1] in _ENDED), None)
             tagged = mentions_of_tags(convert_tags(here, scheme, "bio") if scheme else here)
@@ -315,7 +304,8 @@ def read_documents(
         if form in ("columns", "conllu"):
             parts.append(_read_tokens(path, form, columns))
             continue
-        texts = readers[form](path) if form in readers else [_plain(path)]
+        stem = os.path.splitext(os.path.basename(path))[0]
+        texts = readers[form](path) if form in readers else [Standoff(read_raw(path), name=stem)]
         sources = [_source(path, text.name, source) for text in texts]
         parts.append(from_standoff(texts, sources, line_breaks, Origin.of(path)))
     return parts[0] if len(parts) == 1 else joined(parts)
@@ -334,29 +324,22 @@ def given(value: Any, model: Any = None) -> Documents:
     return Documents.checked(value)
 
 
-def _plain(path: str) -> Standoff:
-    return Standoff(read_raw(path), name=os.path.splitext(os.path.basename(path))[0])
-
-
 def _read_tokens(path: str, format: str, columns: Sequence[str] | None) -> Documents:
     """A file that has its tokens: columns, or CoNLL-U."""
     if format == "conllu":
         bank = read_conllu(path)
         return from_corpus(bank.corpus, tags=bank.tags, lemmas=bank.lemmas)
     table = read_columns(path, columns)
+    layers, n = table.layers, len(table.layers) + 1
     if columns is None:
-        names = COLUMN_NAMES.get(len(table.layers) + 1)
-        if names is None:
-            n = len(table.layers) + 1
+        if n not in COLUMN_NAMES:
             raise InputError(path, None, f"{n} columns: say what they are (--columns word,tag,label, for example)")
-        table = dataclasses.replace(table, layers=dict(zip(names[1:], table.layers.values(), strict=True)))
-    plural = {"tag": "tags", "lemma": "lemmas", "chunk": "chunks", "section": "sections"}
-    known = {plural[name]: layer for name, layer in table.layers.items() if name in plural}
-    return from_corpus(table.corpus, table.layers.get("label"), **known)
+        layers = dict(zip(COLUMN_NAMES[n][1:], layers.values(), strict=True))
+    known = {f"{name}s": layers[name] for name in ("tag", "lemma", "chunk", "section") if name in layers}
+    return from_corpus(table.corpus, layers.get("label"), **known)
 
 
 def joined(parts: Iterable[Documents]) -> Documents:
-    """All documents of several parts."""
     parts = list(parts)
     sentences = [words for part in parts for words in part.corpus]
     lengths = [np.diff(part.corpus.document_starts) for part in parts if part.corpus.document_starts is not None]

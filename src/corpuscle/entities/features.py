@@ -41,6 +41,7 @@ import numpy as np
 from corpuscle.entities.dictionary import Dictionary
 from corpuscle.entities.documents import Documents
 from corpuscle.entities.kernels.features import SHARES, Tokens, elsewhere
+from corpuscle.entities.settings import CrfSettings
 from corpuscle.hashing import find, hashes_of
 from corpuscle.model import Array
 from corpuscle.random import folds
@@ -65,18 +66,11 @@ class Sheet:
 
     @classmethod
     def of(
-        cls,
-        documents: Documents,
-        *,
-        window: int,
-        affixes: int,
-        sources: WordFeatures,
-        dictionary: Dictionary | None,
-        levels: np.ndarray | None,
-        first_pass: Mapping[str, np.ndarray],
-    ) -> Sheet:
+        cls, documents: Documents, settings: CrfSettings, sources: WordFeatures, dictionary: Dictionary | None,
+        levels: np.ndarray | None, first_pass: Mapping[str, np.ndarray],
+    ) -> Sheet:  # fmt: skip
         """``levels``: the NC-classes of the tokens, or None; ``first_pass``: columns of what that found elsewhere."""
-        corpus = documents.corpus
+        corpus, affixes = documents.corpus, settings.affixes
         forms = corpus.vocab.strings
         columns: dict[str, np.ndarray] = {}
 
@@ -96,8 +90,7 @@ class Sheet:
         if len(set(documents.sections.ids.tolist())) > 1:
             columns["section"] = hashes_of(documents.sections.values)[documents.sections.ids]
         if any(documents.sources):
-            names = hashes_of(documents.sources)[documents.document_of]
-            columns["source"] = np.repeat(names, corpus.lengths)
+            columns["source"] = np.repeat(hashes_of(documents.sources)[documents.document_of], corpus.lengths)
         if dictionary is not None:
             columns["entry"] = dictionary.marks(documents)
         if levels is not None:
@@ -106,11 +99,9 @@ class Sheet:
         columns |= short_forms(documents)
         columns |= first_pass
         if sources.n_columns:
-            of_types = sources.of(forms)
-            for k in range(sources.n_columns):
-                columns[f"source{k}"] = of_types[:, k][corpus.tokens]
+            columns |= {f"source{k}": values[corpus.tokens] for k, values in enumerate(sources.of(forms).T)}
         numbered = {
-            template: number for number, template in enumerate(_templates(columns, window, affixes), 1)
+            template: number for number, template in enumerate(_templates(columns, settings.window, affixes), 1)
             if all(name in columns for _, name in template)
         }  # fmt: skip
         templates = tuple(numbered)
@@ -195,8 +186,7 @@ def regions_of(documents: Documents) -> np.ndarray:
 
 def document_features(documents: Documents, tags: Sequence[str]) -> dict[str, np.ndarray]:
     """The columns, hashes of a label and a share, 0 for nothing, uint64 (n_tokens,); ``tags``: of a first pass."""
-    corpus = documents.corpus
-    words = hashes_of([word.lower() for word in corpus.vocab.strings])[corpus.tokens]
+    corpus, words = documents.corpus, documents.lowered
     names = ["O", *sorted(set(tags) - {"O"})]
     number = {name: k for k, name in enumerate(names)}
     labels = np.array([number[tag] for tag in tags], np.int32)
@@ -223,8 +213,7 @@ def long_form(words: Sequence[str], at: int) -> int:
     """
     short = words[at].lower()
     most = min(len(short) + 5, 2 * len(short))
-    before = list(words[max(0, at - 1 - most) : at - 1])
-    text = " ".join(before).lower()
+    text = " ".join(list(words[max(0, at - 1 - most) : at - 1])).lower()
     place = len(text)
     for number in range(len(short) - 1, -1, -1):
         letter = short[number]
@@ -266,17 +255,12 @@ def short_forms(documents: Documents) -> dict[str, np.ndarray]:
                     long[first + begin : first + k - 1] = 2
                     long[first + begin] = 1
     regions = regions_of(documents)
-    for word, places in explained.items():
+    for word, places in explained.items():  # sentences, rising
         at = np.flatnonzero((corpus.tokens == corpus.vocab.id(word)) & (short == 0))
-        short[at[_any_between(regions[sentence_of[at]], places)]] = 2
+        begins, ends = np.searchsorted(places, regions[sentence_of[at]]).T
+        short[at[begins < ends]] = 2
     marks = hashes_of(["", "1", "2"])
     return {name: marks[values] for name, values in zip(SHORT_FORMS, (long, short, bracket), strict=True)}
-
-
-def _any_between(bounds: np.ndarray, places: Sequence[int]) -> np.ndarray:
-    """Whether any place lies between each two bounds, from and to: bool (n,)."""
-    rising = np.sort(places)
-    return np.searchsorted(rising, bounds[:, 0]) < np.searchsorted(rising, bounds[:, 1])
 
 
 WINDOW = 2
@@ -284,7 +268,6 @@ _FEWEST_MENTIONS = 20  # a section with fewer mentions has the weights of all se
 _FOLDS = 5
 _SMALL = 1000  # in texts of fewer tokens a word type says nothing: its occurrence is judged alone
 _OPEN_CLASS = ("N", "V", "ADJ", "ADV", "JJ", "RB")
-_CLOSED_CLASS = ("NUM",)
 ALL = np.uint64(0)  # the section that stands for all sections
 NC_ARRAYS = {
     "nc/keys": Array("uint64", ("nc_words",), rising=True),
@@ -296,17 +279,14 @@ NC_ARRAYS = {
 
 def open_class(documents: Documents) -> np.ndarray:
     """Which tokens are nouns, verbs, adjectives or adverbs by their tags, bool (n_tokens,)."""
-    tags = documents.tags
-    is_open = [name.startswith(_OPEN_CLASS) and name not in _CLOSED_CLASS for name in tags.vocab.strings]
-    return np.array(is_open, bool)[tags.ids]
+    is_open = [name.startswith(_OPEN_CLASS) and name != "NUM" for name in documents.tags.vocab.strings]
+    return np.array(is_open, bool)[documents.tags.ids]
 
 
 def _keys(documents: Documents) -> tuple[np.ndarray, np.ndarray]:
     """Of each token the hash of its word in lower case, and of its section: uint64 (n_tokens,)."""
-    corpus = documents.corpus
-    words = hashes_of([word.lower() for word in corpus.vocab.strings])[corpus.tokens]
     sections = hashes_of([f"section {name}" for name in documents.sections.values])[documents.sections.ids]
-    return words, sections
+    return documents.lowered, sections
 
 
 def _joint(word: np.ndarray, section: np.ndarray) -> np.ndarray:
@@ -329,7 +309,6 @@ class NcValues(NamedTuple):
 
     @classmethod
     def learn(cls, documents: Documents, scope: str) -> NcValues:
-        """From documents with mentions and tags."""
         words, sections = _keys(documents)
         is_open, starts = open_class(documents), documents.corpus.sentence_starts
         contexts: list[tuple[int, int, int]] = []  # token, section of its mention as a token, side

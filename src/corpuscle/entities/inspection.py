@@ -66,11 +66,15 @@ def faults(gold: Standoff, found: Standoff) -> Iterator[tuple[str, Mention, Ment
     right = {(mention.type, mention.spans) for mention in gold.mentions}
     got = {(mention.type, mention.spans) for mention in found.mentions}
     left = [mention for mention in found.mentions if (mention.type, mention.spans) not in right]
+
+    def touches(one: Mention, other: Mention) -> bool:
+        return any(a < d and c < b for a, b in one.spans for c, d in other.spans)
+
     for mention in gold.mentions:
         if (mention.type, mention.spans) in got:
             continue
         near = next((other for other in left if other.spans == mention.spans), None)
-        near = near or next((other for other in left if _touch(mention, other)), None)
+        near = near or next((other for other in left if touches(mention, other)), None)
         if near is None:
             yield "missed", mention, None
             continue
@@ -78,10 +82,6 @@ def faults(gold: Standoff, found: Standoff) -> Iterator[tuple[str, Mention, Ment
         yield "type" if near.type != mention.type else "boundaries", mention, near
     for mention in left:
         yield "false", mention, None
-
-
-def _touch(one: Mention, other: Mention) -> bool:
-    return any(a < d and c < b for a, b in one.spans for c, d in other.spans)
 
 
 def write_errors(gold: Sequence[Standoff], found: Sequence[Standoff], path: AnyPath) -> None:

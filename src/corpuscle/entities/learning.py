@@ -11,54 +11,45 @@ large scale optimization", 1989; Andrew and Gao, "Scalable training of L1-regula
 
 from __future__ import annotations
 
+import ctypes
 import os
 import tempfile
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from corpuscle.engine.hashtable import new_index
 from corpuscle.entities.features import Sheet
 from corpuscle.entities.kernels.features import features
-from corpuscle.entities.kernels.fields import Field, fill_index
+from corpuscle.entities.kernels.fields import Field, index_of
 from corpuscle.entities.settings import CrfSettings
 from corpuscle.errors import SettingError
 from corpuscle.progress import Bar, bar
+from corpuscle.scale import chunks_of
 
 _CHUNK = 50_000
 _SMALL = 2000  # with fewer sentences, passes over all of them at once are quick, and do better
 
 
-class Steps(NamedTuple):
-    """The algorithm, sgd or lbfgs, and its passes over the text at most."""
-
-    algorithm: str
-    iterations: int
-
-
-def steps_of(settings: CrfSettings, n_sentences: int) -> Steps:
-    """How weights are learned, where the settings leave it open."""
+def steps_of(settings: CrfSettings, n_sentences: int) -> tuple[str, int]:
+    """The algorithm, sgd or lbfgs, and its passes over the text at most, also where the settings leave them open."""
     algorithm = settings.algorithm or ("lbfgs" if settings.c1 or n_sentences < _SMALL else "sgd")
     if settings.c1 and algorithm == "sgd":
         raise SettingError("the penalty c1 needs the algorithm lbfgs")
-    return Steps(algorithm, settings.iterations or (80 if algorithm == "sgd" else 200))
+    return algorithm, settings.iterations or (80 if algorithm == "sgd" else 200)
 
 
 def field_of(arrays: dict[str, np.ndarray]) -> Field:
     """The field of a model file, with its hash table."""
-    index = new_index(len(arrays["field/keys"]))
-    fill_index(index, arrays["field/keys"])
-    return Field(index, *(arrays[f"field/{name}"] for name in ("keys", "starts", "labels", "weights", "steps")))
+    return Field(index_of(arrays["field/keys"]), *(arrays[f"field/{name}"] for name in Field._fields[1:]))
 
 
 def all_features(sheet: Sheet) -> np.ndarray:
     """The features of all tokens, uint64 (n_tokens, templates)."""
     starts = sheet.tokens.starts
     found = np.zeros((int(starts[-1]), len(sheet.templates)), np.uint64)
-    bounds = np.unique(np.searchsorted(starts, np.arange(0, starts[-1] + _CHUNK, _CHUNK)))
-    for begin, end in pairwise(np.unique([0, *bounds, len(starts) - 1]).clip(0, len(starts) - 1).tolist()):
+    for begin, end in pairwise(chunks_of(np.diff(starts), _CHUNK).tolist()):
         features(sheet.tokens, begin, end, found[starts[begin] : starts[end]])
     return found
 
@@ -67,35 +58,40 @@ def learn_field(
     sheet: Sheet, tags: Sequence[str], labels: Sequence[str], settings: CrfSettings
 ) -> tuple[dict[str, np.ndarray], int]:
     """The arrays of a field that makes the tags likely, and how many iterations it took."""
-    way = steps_of(settings, len(sheet.tokens.starts) - 1)
+    import pycrfsuite
+
+    algorithm, iterations = steps_of(settings, len(sheet.tokens.starts) - 1)
     found = all_features(sheet)
     keys, numbers, counts = np.unique(found, return_inverse=True, return_counts=True)
     kept = (counts >= settings.min_count) & (keys != 0)
     keys, renumbered = keys[kept], np.cumsum(kept) - 1
     names = [str(number) for number in range(len(keys))]
     numbers = np.where(kept[numbers], renumbered[numbers], -1).reshape(found.shape)
-    trainer = _trainer(settings, way)
+    trainer = _trainer(settings, algorithm, iterations)
     for first, last in pairwise(sheet.tokens.starts.tolist()):
         if last > first:
             rows = [[names[k] for k in row if k >= 0] for row in numbers[first:last].tolist()]
             trainer.append(rows, list(tags[first:last]))
-    progress = bar("iterations", way.iterations)
-    with tempfile.TemporaryDirectory(prefix="corpuscle-") as folder, progress as trainer.bar:
+    with tempfile.TemporaryDirectory(prefix="corpuscle-") as folder, bar("iterations", iterations) as trainer.bar:
         path = os.path.join(folder, "crf")
-        _seed(settings.seed)
+        # crfsuite shuffles sentences by the random numbers of the C library.
+        ctypes.CDLL("ucrtbase" if os.name == "nt" else None).srand(settings.seed & 0x7FFFFFFF)
         trainer.train(path)
-        state, steps = _weights(path)
-    return _arrays(keys, state, steps, labels), trainer.done
+        tagger = pycrfsuite.Tagger()
+        tagger.open(path)
+        info = tagger.info()
+        tagger.close()
+    return _arrays(keys, info.state_features, info.transitions, labels), trainer.done
 
 
-def _trainer(settings: CrfSettings, way: Steps) -> Any:
+def _trainer(settings: CrfSettings, algorithm: str, iterations: int) -> Any:
     import pycrfsuite
 
     class Watched(pycrfsuite.Trainer):
         """Tells how far it is; an interrupt is heard after the iteration that it falls into."""
 
         def __init__(self) -> None:
-            super().__init__(algorithm="l2sgd" if way.algorithm == "sgd" else "lbfgs", verbose=True)
+            super().__init__(algorithm="l2sgd" if algorithm == "sgd" else "lbfgs", verbose=True)
             self.done, self.bar = 0, Bar()
 
         def message(self, message: str) -> None:
@@ -104,27 +100,10 @@ def _trainer(settings: CrfSettings, way: Steps) -> Any:
                 self.bar.advance()
 
     trainer = Watched()
-    trainer.set_params({"c2": settings.c2, "max_iterations": way.iterations, "feature.minfreq": 0.0})
-    if way.algorithm == "lbfgs":
+    trainer.set_params({"c2": settings.c2, "max_iterations": iterations, "feature.minfreq": 0.0})
+    if algorithm == "lbfgs":
         trainer.set_params({"c1": settings.c1})
     return trainer
-
-
-def _seed(seed: int) -> None:
-    """Seed the random numbers of the C library, by which crfsuite shuffles sentences."""
-    import ctypes
-
-    ctypes.CDLL("ucrtbase" if os.name == "nt" else None).srand(seed & 0x7FFFFFFF)
-
-
-def _weights(path: str) -> tuple[dict[tuple[str, str], float], dict[tuple[str, str], float]]:
-    import pycrfsuite
-
-    tagger = pycrfsuite.Tagger()
-    tagger.open(path)
-    info = tagger.info()
-    tagger.close()
-    return info.state_features, info.transitions
 
 
 def _arrays(

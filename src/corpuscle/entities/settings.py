@@ -29,9 +29,7 @@ class DocumentSettings(Settings):
 class CrfSettings(DocumentSettings, Seeded, Parallel):
     """Settings of conditional random fields."""
 
-    encoding: str = setting(
-        "Tags: with those for gaps and shared words, or without.", default="biodh", choices=("biodh", "bio")
-    )
+    encoding: str = setting("With tags for gaps and shared words, or not.", default="biodh", choices=("biodh", "bio"))
     policy: str = setting(
         "How pieces are joined: all into one mention, two by two, by a classifier, or as fits the training text best.",
         default="auto",
@@ -49,7 +47,7 @@ class CrfSettings(DocumentSettings, Seeded, Parallel):
         high=2,
     )
     window: int = setting("How many words to either side are looked at.", default=2, low=0, high=5)
-    affixes: int = setting("Beginnings and endings of up to so many letters.", default=6, low=0, high=8)
+    affixes: int = setting("Beginnings and endings of up to N letters.", default=6, low=0, high=8)
     nc: str = setting(
         "NC-values of words, where there are tags: summed over a word's occurrences, averaged, or of each alone.",
         default="mean",
@@ -64,7 +62,7 @@ class CrfSettings(DocumentSettings, Seeded, Parallel):
     c1: float = setting("Penalty on the size of weights (many become 0).", default=0.0, low=0.0)
     c2: float = setting("Penalty on the squares of weights.", default=0.1, low=0.0)
     iterations: int | None = setting(
-        "Passes over the training text at most.", default=None, low=1, high=100_000, shown="80; lbfgs 200"
+        "At most N passes over the training text.", default=None, low=1, high=100_000, shown="80; lbfgs 200"
     )
     min_count: int = setting("Features that are rarer are not used.", default=2, low=1, high=1_000_000)
 

@@ -31,7 +31,7 @@ from corpuscle.verbs import (
     view,
     written,
 )
-from corpuscle.words.verbs import word_features
+from corpuscle.words.verbs import of_data, word_features
 
 if TYPE_CHECKING:
     from corpuscle.entities import CrfTagger, Dictionary, Documents, EntityTagger
@@ -184,9 +184,7 @@ def evaluate(
     gold: Documents = _documents(),
     found: Documents | Found = _documents(default=None, options={}),
     *,
-    model: EntityTagger | None = a_model(
-        "entities", help="Find the mentions of the gold file with this model first.", option=True
-    ),
+    model: EntityTagger | None = a_model("entities", help="Find the mentions with this model.", option=True),
     by_type: bool = setting("Also by type.", default=False),
     one_to_one: bool = setting("Relaxed: every mention counts once.", default=False),
     errors: str | None = written("Write every wrong mention with its sentence (TSV)."),
@@ -197,10 +195,8 @@ def evaluate(
     from corpuscle.measure import mention_scores, mention_scores_by_type
 
     right, guess = gold.texts, found.texts
-    try:
+    with of_data():
         result = mention_scores(right, guess, one_to_one=one_to_one, seed=seed)
-    except ValueError as error:
-        raise InputError(None, None, str(error)) from None
     if errors is not None:
         write_errors(right, guess, errors)
     if not by_type:
@@ -226,10 +222,9 @@ def uncertain(
     for i in np.argsort(tagged.surest, kind="stable")[:most].tolist():
         words, name = documents.corpus.words(i), documents.texts[documents.document_of[i]].name
         found = [f"{each.type}: {' '.join(words[token] for token in each.tokens)}" for each in tagged.mentions[i]]
-        row = (name, float(tagged.surest[i]), " ".join(words), "; ".join(found))
-        rows.append(dict(zip(("document", "confidence", "text", "found"), row, strict=True)))
-    columns = ("document", "confidence", "text", "found")
-    return Answer({"sentences": rows}, Table(columns, map(dict.values, rows)).text())
+        rows.append((name, float(tagged.surest[i]), " ".join(words), "; ".join(found)))
+    table = Table(("document", "confidence", "text", "found"), rows)
+    return Answer({"sentences": table.to_json()["rows"]}, table.text())
 
 
 def _a_page_or_a_picture(values: Mapping[str, Any]) -> None:
@@ -287,12 +282,11 @@ def features(
 # ---- the workbench
 
 
-def _typed_text() -> Any:
-    return _documents(options={"raw": RAW})
+_TYPED: Any = _documents(options={"raw": RAW})
 
 
 @view("entities", name="entities", text="a b c")
-def find_typed(model: EntityTagger, text: Documents = _typed_text()) -> dict[str, Any]:
+def find_typed(model: EntityTagger, text: Documents = _TYPED) -> dict[str, Any]:
     """The mentions in each sentence, also with gaps, how sure each is, and a picture."""
     from corpuscle.figures import draw_mentions
 
@@ -308,7 +302,7 @@ def find_typed(model: EntityTagger, text: Documents = _typed_text()) -> dict[str
 
 
 @view("entities", text="a b c")
-def doubts(model: EntityTagger, text: Documents = _typed_text(), *, n: int = ITEMS) -> dict[str, Any]:
+def doubts(model: EntityTagger, text: Documents = _TYPED, *, n: int = ITEMS) -> dict[str, Any]:
     """Sentences whose mentions are least sure, with the mentions."""
     from corpuscle.measure import least_sure, unsure_item
 

@@ -25,8 +25,9 @@ from scipy.sparse import csr_array
 
 from corpuscle.compiled import kernel
 from corpuscle.errors import InputError
+from corpuscle.hashing import find
 from corpuscle.random import below, purpose_id, shuffle, stream
-from corpuscle.text.corpus import Corpus
+from corpuscle.text.corpus import Corpus, starts_of
 from corpuscle.text.files import AnyPath, read_lines, suffix_of
 from corpuscle.text.plain import read_text
 from corpuscle.text.tables import read_table
@@ -40,7 +41,7 @@ class Features(NamedTuple):
 
     - ``vocab``: the words; feature f below ``n_words`` is the word ``FIRST + f``;
     - ``pairs`` int64 (pairs,), rising: ``first * len(vocab) + second`` of each pair; they follow the words;
-    - ``idf`` float64 (features,).
+    - ``idf`` float64 (features,): log(texts / texts that have the feature), or ones.
     """
 
     vocab: Vocab
@@ -83,20 +84,14 @@ def find_features(corpus: Corpus, min_count: int, function_words: int) -> Featur
 def occurrences(corpus: Corpus, features: Features) -> tuple[np.ndarray, np.ndarray]:
     """The features that occur in texts, text by text: their numbers int64, and where each text begins, (texts + 1,)."""
     corpus = corpus.recode(features.vocab)
-    sentence = np.repeat(np.arange(len(corpus)), corpus.lengths)
     known = corpus.tokens >= FIRST
-    found, where = corpus.tokens[known].astype(np.int64) - FIRST, sentence[known]
-    if len(features.pairs):
-        numbers, of = _pairs(corpus, len(features.vocab))
-        place = np.minimum(np.searchsorted(features.pairs, numbers), len(features.pairs) - 1)
-        hit = features.pairs[place] == numbers
-        found = np.concatenate([found, features.n_words + place[hit]])
-        where = np.concatenate([where, of[hit]])
-        order = np.argsort(where, kind="stable")
-        found, where = found[order], where[order]
-    starts = np.zeros(len(corpus) + 1, np.int64)
-    np.cumsum(np.bincount(where, minlength=len(corpus)), out=starts[1:])
-    return found, starts
+    found, where = corpus.tokens[known] - FIRST, np.repeat(np.arange(len(corpus)), corpus.lengths)[known]
+    numbers, of = _pairs(corpus, len(features.vocab))
+    place = find(numbers, features.pairs)
+    found = np.concatenate([found, features.n_words + place[place >= 0]])
+    where = np.concatenate([where, of[place >= 0]])
+    order = np.argsort(where, kind="stable")
+    return found[order], starts_of(np.bincount(where, minlength=len(corpus)))
 
 
 @kernel
@@ -104,10 +99,8 @@ def resample(found, starts, length, seed, purpose, drawn):
     """Fill ``drawn`` with ``length`` features of each text that has any: some of a long one, all of a short one and
     more of them at random."""
     at = 0
-    for text in range(len(starts) - 1):
+    for text in np.flatnonzero(np.diff(starts)):
         here = found[starts[text] : starts[text + 1]].copy()
-        if len(here) == 0:
-            continue
         source = stream(seed, purpose, 0, text)
         if len(here) > length:
             shuffle(source, here)
@@ -120,7 +113,7 @@ def resampled(found: np.ndarray, starts: np.ndarray, length: int | str, seed: in
     """Texts of equal length: the features that are drawn from each, and where each text begins."""
     sizes = np.diff(starts)
     given = int(np.median(sizes[sizes > 0])) if length == "median" else int(length)
-    begins = np.concatenate([[0], np.cumsum(np.where(sizes > 0, given, 0))])
+    begins = starts_of(np.where(sizes > 0, given, 0))
     drawn = np.empty(begins[-1], np.int64)
     resample(found, starts, given, seed, _RESAMPLING, drawn)
     return drawn, begins
@@ -128,17 +121,10 @@ def resampled(found: np.ndarray, starts: np.ndarray, length: int | str, seed: in
 
 def counted(found: np.ndarray, starts: np.ndarray, features: Features) -> csr_array:
     """How often each feature occurs in each text, weighted by idf: sparse float64 (texts, features)."""
-    shape = len(starts) - 1, len(features.idf)
-    matrix = csr_array((np.ones(len(found)), found, starts), shape=shape)
+    matrix = csr_array((np.ones(len(found)), found, starts), shape=(len(starts) - 1, len(features.idf)))
     matrix.sum_duplicates()
     matrix.data *= features.idf[matrix.indices]
     return matrix
-
-
-def with_idf(features: Features, matrix: csr_array) -> Features:
-    """The features with idf, log(texts / texts that have the feature), of a matrix of counts."""
-    having = np.bincount(matrix.indices, minlength=matrix.shape[1])
-    return features._replace(idf=np.log(matrix.shape[0] / np.maximum(having, 1)))
 
 
 # ---- items
@@ -149,10 +135,6 @@ class Items(NamedTuple):
 
     content: list[str] | np.ndarray
     labels: list[str]
-
-    @property
-    def is_text(self) -> bool:
-        return isinstance(self.content, list)
 
 
 def _number(text: str) -> float | None:

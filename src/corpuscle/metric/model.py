@@ -19,7 +19,7 @@ from corpuscle.engine.linalg.sparse import Rows, SparseOperator
 from corpuscle.errors import SettingError, warn
 from corpuscle.measure import ELEVEN_POINT, pair_agreement, paired_bootstrap, rank_items, retrieval
 from corpuscle.measure.result import Comparison, Result
-from corpuscle.metric.features import Features, Items, counted, find_features, occurrences, resampled, with_idf
+from corpuscle.metric.features import Features, Items, counted, find_features, occurrences, resampled
 from corpuscle.metric.settings import MetricSettings, SolutionSettings
 from corpuscle.metric.solution import Solution, grouped, solve
 from corpuscle.model import VOCAB, Array, Container, Kind, Model
@@ -84,7 +84,6 @@ class MetricModel(MetricSettings, Model):
 
     @property
     def distance_(self) -> str:
-        """How mapped items are compared."""
         return self.distance or ("euclidean" if self.features_ is None else "cosine")
 
     def fit(self, items: Any, labels: Sequence[Any] | None = None, weights: np.ndarray | None = None) -> Self:
@@ -140,7 +139,8 @@ class MetricModel(MetricSettings, Model):
             raise SettingError("the texts have no words that occur often enough")
         found, starts = occurrences(corpus, features)
         if self.idf:
-            features = with_idf(features, counted(found, starts, features))
+            having = np.bincount(counted(found, starts, features).indices, minlength=len(features.idf))
+            features = features._replace(idf=np.log(len(corpus) / np.maximum(having, 1)))
         if self.length is not None:
             found, starts = resampled(found, starts, self.length, self.seed)
         self.features_ = features
@@ -186,10 +186,8 @@ class MetricModel(MetricSettings, Model):
         return matrix
 
     def transform(self, items: Any) -> np.ndarray:
-        """Map items: Euclidean distances after it are the metric, float64 (items, directions).
-
-        Compared by cosine, mapped items have length one; an empty text is mapped to zero.
-        """
+        """Map items: Euclidean distances after it are the metric, float64 (items, directions). Compared by cosine,
+        mapped items have length one; an empty text is mapped to zero."""
         mapped = self.solution_.mapped(self._reduced(self.vectors(items)))
         return unit_rows(mapped) if self.distance_ == "cosine" else mapped
 
@@ -244,7 +242,6 @@ def _matrix(items: Any) -> Any:
 
 
 def _check(loaded: Container) -> None:
-    """What the declarations of the arrays cannot say."""
     arrays, extra = loaded.arrays, loaded.extra
     n, scale = extra.get("n_features"), extra.get("scale")
     if type(n) is not int or type(scale) is not float or not (np.isfinite(scale) and scale > 0):

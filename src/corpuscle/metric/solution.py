@@ -68,7 +68,6 @@ class Solution(NamedTuple):
         return (items @ diags_array(self.map)).toarray() if issparse(items) else items * self.map
 
     def row(self, direction: int) -> np.ndarray:
-        """One direction of the map, float64 (n,)."""
         if self.map.ndim == 2:
             return self.map[direction]
         return np.where(np.arange(len(self.map)) == direction, self.map, 0.0)
@@ -87,16 +86,6 @@ def _centred(items: np.ndarray, groups: Groups, weights: np.ndarray) -> np.ndarr
     members = csr_array((np.ones(len(items)), (groups.number, np.arange(len(items)))))
     centred = items - (members @ items / groups.sizes[:, None])[groups.number]
     return centred * np.sqrt(weights[groups.number])[:, None]
-
-
-def group_weights(weights: str | np.ndarray, groups: Groups) -> np.ndarray:
-    """xi of each group: all equal, one over its size, or the given ones, float64 (groups,)."""
-    if isinstance(weights, str):
-        return np.ones(len(groups.sizes)) if weights == "equal" else 1.0 / groups.sizes
-    weights = np.asarray(weights, np.float64)
-    if weights.shape != groups.sizes.shape or not np.isfinite(weights).all() or (weights < 0).any():
-        raise SettingError(f"weights are {len(groups.sizes)} numbers from 0 on, one for each group in sorted order")
-    return weights
 
 
 def shrinkage(centred: np.ndarray) -> float:
@@ -122,7 +111,11 @@ def _spectrum(scatter: np.ndarray, tolerance: float) -> tuple[np.ndarray, np.nda
 def solve(items: Any, groups: Groups, settings: SolutionSettings, weights: np.ndarray | None = None) -> Solution:
     """The metric of items (m, n) in groups; they may be sparse where single features are weighted. ``weights``: xi of
     each group, instead of what the settings say. ``singular`` None is ``scaled``."""
-    each = group_weights(settings.weights if weights is None else weights, groups)
+    each = np.ones(len(groups.sizes)) if settings.weights == "equal" else 1.0 / groups.sizes
+    if weights is not None:
+        each = np.asarray(weights, np.float64)
+        if each.shape != groups.sizes.shape or not np.isfinite(each).all() or (each < 0).any():
+            raise SettingError(f"weights are {len(groups.sizes)} numbers from 0 on, one for each group in sorted order")
     singular = settings.singular or "scaled"
     ridge = settings.ridge or (0.01 if singular == "scaled" else 0.1)
     tolerance = max(items.shape) * np.finfo(np.float64).eps
@@ -154,8 +147,7 @@ def solve(items: Any, groups: Groups, settings: SolutionSettings, weights: np.nd
         warn(f"the scatter is nearly singular (condition {values[0] / values[-1]:.1e}); a ridge would help")
     vectors = basis @ (vectors / units[: len(vectors), None])
     if settings.method == "discriminant":
-        degrees = float((groups.sizes - 1).sum())
-        return _discriminant(items, vectors / np.sqrt(values / degrees), settings)
+        return _discriminant(items, vectors / np.sqrt(values / float((groups.sizes - 1).sum())), settings)
     if settings.directions is not None and settings.directions > len(values):
         raise SettingError(f"the scatter has {len(values)} directions, not {settings.directions}")
     scale = float(np.exp(np.log(values).mean() + 2 * np.log(units).mean()))
@@ -213,5 +205,4 @@ def _discriminant(items: np.ndarray, whitening: np.ndarray, settings: SolutionSe
             raise SettingError(f"groups differ in {kept} directions, not in {settings.directions}")
         kept = settings.directions
     between, vectors = between[:kept], vectors[:, :kept]
-    weighted = np.sqrt(between / (1 + between)) * (whitening @ vectors)
-    return Solution(np.ascontiguousarray(weighted.T), 1.0, between)
+    return Solution(np.ascontiguousarray((np.sqrt(between / (1 + between)) * (whitening @ vectors)).T), 1.0, between)

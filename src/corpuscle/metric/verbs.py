@@ -43,11 +43,12 @@ def items_of(value: Any, model: Any, declared: Input, *, groups: str = "labels",
 
 
 _items: Any = partial(Input, "corpuscle.metric.verbs:items_of")
-_ABOUT = "Items belong together by their labels, or are the sentences of a text by its documents."
-_WHICH = "Which lines make up which document (with --groups documents)."
 _GROUPED = _items(options={
-    "groups": Setting("labels", _ABOUT, choices=("labels", "documents"), name="groups"),
-    "documents": path(_WHICH, metavar="TSV", option=True),
+    "groups": Setting(
+        "labels", "Items belong together by their labels, or are the sentences of a text by its documents.",
+        choices=("labels", "documents"), name="groups",
+    ),
+    "documents": path("Which lines make up which document (with --groups documents).", metavar="TSV", option=True),
 })  # fmt: skip
 """Items that belong together by labels, or by documents."""
 
@@ -70,7 +71,7 @@ def evaluate(
     model: MetricModel = a_model("metric"),
     items: Items = _GROUPED,
     *,
-    starts: int = setting("Also K-means from so many random starts.", default=0, low=0, high=10_000, shown="0"),
+    starts: int = setting("Also K-means from N random starts.", default=0, low=0, high=10_000, shown="0"),
     draws: int = setting("Draws of the bootstrap.", default=1000, low=1, high=MOST),
     seed: int = SEED,
 ) -> Shown:
@@ -103,9 +104,7 @@ def neighbours(
     items: Items = _items(),
     *,
     k: int = setting("How many neighbours.", default=10, low=1, high=MOST, flag="-k"),
-    among: Items | None = _items(
-        "Look for neighbours among these items instead.", metavar="ITEMS", option=True, default=None
-    ),
+    among: Items | None = _items("Look for neighbours among these items.", metavar="ITEMS", option=True, default=None),
 ) -> Table:
     """The nearest neighbours of each item: query, rank, item, distance, and whether their labels agree."""
     found, distances = model.neighbours(items.content, k, None if among is None else among.content)
@@ -177,8 +176,7 @@ def neighbours_typed(
         raise SettingError("this metric has learned from vectors, not from texts")
     if len(texts) < 2:
         raise SettingError("text: at least two lines are needed")
-    found, distances = model.neighbours(texts, min(k, len(texts) - 1))
-    rows = zip(texts, found.tolist(), distances.tolist(), strict=True)
+    rows = zip(texts, *(each.tolist() for each in model.neighbours(texts, min(k, len(texts) - 1))), strict=True)
     return {
         "texts": [
             {"text": text, "near": [{"text": texts[i], "distance": d} for i, d in zip(near, far, strict=True)]}

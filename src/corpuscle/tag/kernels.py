@@ -99,14 +99,6 @@ def _place(value, shift):
     return np.int64((key ^ (key >> np.uint64(29))) * _SPREAD >> shift)
 
 
-@part(inline=True)
-def _row(words, first, last, i):
-    """The row of values at word i of a sentence from ``first`` to ``last``."""
-    if i < first:
-        return len(words.values) - 2
-    return len(words.values) - 1 if i >= last else words.tokens[i]
-
-
 @part
 def local_features(words, first, last, i, shift, places):
     """``places`` int64 := where the features of word i of a sentence begin; returns how many."""
@@ -116,7 +108,10 @@ def local_features(words, first, last, i, shift, places):
         for k in range(3):
             column = words.templates[t, k, 1]
             if column >= 0:
-                part = words.values[_row(words, first, last, i + words.templates[t, k, 0]), column]
+                at = i + words.templates[t, k, 0]
+                # A place outside of the sentence has the values of the last two rows.
+                row = len(words.values) - 2 if at < first else len(words.values) - 1 if at >= last else words.tokens[at]
+                part = words.values[row, column]
                 given = given and part != 0
                 value += part * (_FIRST if k == 0 else _SECOND if k == 1 else _THIRD)
         if given:
@@ -162,22 +157,16 @@ def hash_affixes(text, offsets, endings, beginnings):
     a word has no more letters than that; ``text`` uint8, ``offsets`` int64 (n + 1,)."""
     endings[:], beginnings[:] = 0, 0
     for i in range(len(endings)):
-        h, letters = _BASIS, 0
-        for j in range(offsets[i + 1] - 1, offsets[i], -1):
-            h = (h ^ np.uint64(text[j])) * _PRIME
-            if (text[j] & 0xC0) != 0x80:
-                endings[i, letters] = mix(h)
-                letters += 1
-                if letters == endings.shape[1]:
-                    break
-        h, letters = _BASIS, 0
-        for j in range(offsets[i], offsets[i + 1] - 1):
-            h = (h ^ np.uint64(text[j])) * _PRIME
-            if (text[j + 1] & 0xC0) != 0x80:
-                beginnings[i, letters] = mix(h + _PRIME)
-                letters += 1
-                if letters == beginnings.shape[1]:
-                    break
+        for side in range(2):
+            found = beginnings[i] if side else endings[i]
+            h, letters = _BASIS, 0
+            for k in range(offsets[i + 1] - offsets[i] - 1):
+                j = offsets[i] + k if side else offsets[i + 1] - 1 - k
+                h = (h ^ np.uint64(text[j])) * _PRIME
+                # Another letter begins behind the beginning, or with the first byte of the ending.
+                if letters < len(found) and (text[j + side] & 0xC0) != 0x80:
+                    found[letters] = mix(h + _PRIME if side else h)
+                    letters += 1
 
 
 # ---- search
@@ -265,8 +254,9 @@ def _propose(words, labels, type_, count, weights, room):
 
 
 @kernel
-def score_words(words, first, last, labels, weights, shift, room):
-    """The candidates of every word and their local scores into ``room``."""
+def score_sentence(words, first, last, labels, weights, shift, room):
+    """The candidates of every word with their local scores, and the score of every step (a step without a choice has
+    none), into ``room``."""
     for i in range(first, last):
         type_, j = words.tokens[i], i - first
         entry = words.entries[type_]
@@ -282,11 +272,6 @@ def score_words(words, first, last, labels, weights, shift, room):
                 score += score_of(weights, room.places[f], room.ranked[c], labels)
             kept = _insert(room.candidates[j], room.local[j], kept, BEAM, room.ranked[c], score)
         room.counts[j] = kept
-
-
-@kernel
-def score_steps(words, first, last, labels, weights, shift, room):
-    """``room.steps`` := the score of every step; a step without a choice has none."""
     for j in range(last - first):
         n_before, n_previous = room.counts[j - 2] if j > 1 else 1, room.counts[j - 1] if j > 0 else 1
         for r in range(n_before):
@@ -349,9 +334,7 @@ def expectations(n, room):
                     here += (room.best[j - 1, r, p] if j > 0 else 1.0) * room.steps[j, r, p, q]
                 room.best[j, p, q] = here
                 total += here
-        for p in range(n_previous):
-            for q in range(room.counts[j]):
-                room.best[j, p, q] /= total
+        room.best[j, :n_previous, : room.counts[j]] /= total
     for j in range(n - 1, -1, -1):
         n_before, n_previous = room.counts[j - 2] if j > 1 else 1, room.counts[j - 1] if j > 0 else 1
         total = 0.0
@@ -371,13 +354,8 @@ def expectations(n, room):
                     room.steps[j, r, p, q] /= total
                     room.local[j, q] += room.steps[j, r, p, q]
         if j > 0:
-            largest = 0.0
-            for r in range(n_before):
-                for p in range(n_previous):
-                    largest = max(largest, room.behind[j - 1, r, p])
-            for r in range(n_before):
-                for p in range(n_previous):
-                    room.behind[j - 1, r, p] /= largest
+            behind_all = room.behind[j - 1, :n_before, :n_previous]
+            behind_all /= behind_all.max()
 
 
 # ---- learning
@@ -466,8 +444,7 @@ def learn(words, order_of, gold, labels, weights, learning, room):
     for sentence in order_of:
         first, last = words.starts[sentence], words.starts[sentence + 1]
         learning.clock[0] += 1
-        score_words(words, first, last, labels, weights, learning.shift, room)
-        score_steps(words, first, last, labels, weights, learning.shift, room)
+        score_sentence(words, first, last, labels, weights, learning.shift, room)
         expectations(last - first, room)
         wrong += _learn_words(words, first, last, gold, labels, learning, room)
         _learn_steps(words, first, last, gold, labels, learning, room)

@@ -125,7 +125,6 @@ class Lemmatiser(NamedTuple):
         return cls(Vocab.from_arrays(arrays, "rules/"), arrays["endings"], arrays["endings/rules"])
 
     def check(self) -> None:
-        """``ValueError`` unless every rule is one."""
         for rule in self.rules.strings[FIRST:]:
             case, *more = rule.split(" ", 2)
             if case not in ("", "l") or len(more) != 2 or not (more[0].isascii() and more[0].isdigit()):

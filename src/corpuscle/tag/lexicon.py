@@ -75,8 +75,7 @@ class Lexicon(NamedTuple):
         n_labels, types = len(names) - FIRST, np.unique(corpus.tokens)
         hashes = hashes_of([corpus.vocab.word(type_) for type_ in types.tolist()])
         ranks = np.argsort(np.argsort(hashes))
-        keys = ranks[np.searchsorted(types, corpus.tokens)] * n_labels + ids
-        pairs, counts = np.unique(keys, return_counts=True)
+        pairs, counts = np.unique(ranks[np.searchsorted(types, corpus.tokens)] * n_labels + ids, return_counts=True)
         order = np.lexsort((-counts, pairs // n_labels))
         rows, labels, counts = pairs[order] // n_labels, pairs[order] % n_labels, counts[order]
         starts = np.searchsorted(rows, np.arange(len(types) + 1))
@@ -131,8 +130,7 @@ class Lexicon(NamedTuple):
         values[:-2, _SOURCES:] = sources.of(forms)
         values[-2:] = hashes_of(["<before>", "<after>"])[:, None]
         open_, templates = (counts < closed) | (entries < 0), _templates(sources.n_columns)
-        tokens = np.asarray(corpus.tokens, np.int32)
-        return Words(corpus.sentence_starts, tokens, values, entries, open_, templates)
+        return Words(corpus.sentence_starts, np.asarray(corpus.tokens, np.int32), values, entries, open_, templates)
 
     def known(self, corpus: Corpus) -> np.ndarray:
         """Which words of a text were in the training text, bool (n_words,)."""

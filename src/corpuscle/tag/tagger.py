@@ -34,21 +34,10 @@ from corpuscle.model import ITEMS, VOCAB, Array, Arrays, Container, Fact, Kind, 
 from corpuscle.random import folds
 from corpuscle.scale import chunks_of, each
 from corpuscle.settings import learned
-from corpuscle.tag import lexicon as lexicons
-from corpuscle.tag.kernels import (
-    Labels,
-    Learning,
-    Room,
-    Words,
-    best_labels,
-    expectations,
-    learn,
-    room_for,
-    score_steps,
-    score_words,
-)
+from corpuscle.tag import kernels
+from corpuscle.tag.kernels import Labels, Learning, Room, Words, room_for
 from corpuscle.tag.lemmas import LEMMAS, Lemmatiser
-from corpuscle.tag.lexicon import Lexicon
+from corpuscle.tag.lexicon import ARRAYS, Lexicon
 from corpuscle.tag.settings import TaggerSettings
 from corpuscle.text.corpus import items_of
 from corpuscle.text.layers import Layer
@@ -122,10 +111,8 @@ def jackknife(
     tagger: WordTagger, bank: Treebank, n_folds: int = 10, *, sources: WordFeatures | None = None
 ) -> Treebank:
     """The treebank with the tags, and lemmas, of taggers that did not see them: one like ``tagger`` (whose settings it
-    has, fitted or not) for each part, learned from the other parts; ``sources``: for a tagger that takes them.
-
-    The parts are learned side by side on the threads of ``tagger``; their number changes nothing.
-    """
+    has, fitted or not) for each part, learned from the other parts; ``sources``: for a tagger that takes them. The
+    parts are learned in parallel on the threads of ``tagger``, whose number changes nothing."""
     n_folds = min(n_folds, len(bank))
     if n_folds < 2:
         raise bank.error("one sentence cannot be tagged by a tagger of the others")
@@ -166,10 +153,8 @@ STATE = {
     "best": Array("float32", ("best",), finite=True),
     "best_share": Array("float64", (1,), finite=True),
 }
-PARTIAL = learning.partial("tag.crf", STATE)
-"""An unfinished run."""
 _ARRAYS = {
-    **VOCAB, **ITEMS, **lexicons.ARRAYS, **SOURCES, **LEMMAS, "weights": STATE["weights"],
+    **VOCAB, **ITEMS, **ARRAYS, **SOURCES, **LEMMAS, "weights": STATE["weights"],
     "history": Array("float64", ("passes", 2), finite=True),
 }  # fmt: skip
 
@@ -177,15 +162,13 @@ _ARRAYS = {
 # ---- learning, pass by pass
 
 
-_Judge = Callable[[np.ndarray], float]
-
-
 class TagLearner(Shuffled):
     """Learns weights from words, their right labels, and all labels; ``judge``: mean weights -> how good they are."""
 
     def __init__(
-        self, text: tuple[Words, np.ndarray, Labels], under_way: Learning, room: Room, seed: int, judge: _Judge | None
-    ):
+        self, text: tuple[Words, np.ndarray, Labels], under_way: Learning, room: Room, seed: int,
+        judge: Callable[[np.ndarray], float] | None,
+    ):  # fmt: skip
         super().__init__(np.diff(text[0].starts), seed, "tag.words")
         self._text, self._learning, self._room, self._judge = text, under_way, room, judge
         self._weights = frozen(under_way.weights, np.float32)
@@ -195,7 +178,7 @@ class TagLearner(Shuffled):
     def step(self, sweep: int, number: int) -> None:
         words, gold, labels = self._text
         order = self.part(sweep, number)
-        self._wrong += learn(words, order, gold, labels, self._weights, self._learning, self._room)
+        self._wrong += kernels.learn(words, order, gold, labels, self._weights, self._learning, self._room)
 
     def mean(self) -> np.ndarray:
         """The mean of the weights after all sentences so far, float32."""
@@ -251,7 +234,7 @@ class Tagger(TaggerSettings, WordTagger):
 
     def checkpoint(self, bank: Treebank, path: str | PathLike[str], resume: bool = False) -> Checkpoint:
         """Where ``fit`` keeps unfinished work while it learns the model ``path`` from a treebank."""
-        return Checkpoint(path, PARTIAL, self.settings, signature(bank), resume=resume)
+        return Checkpoint(path, learning.partial("tag.crf", STATE), self.settings, signature(bank), resume=resume)
 
     def fit(
         self,
@@ -304,7 +287,7 @@ class Tagger(TaggerSettings, WordTagger):
         # A hash of what is learned with besides the treebank, which a resumed run must share.
         digest = hashlib.blake2b(b"" if dev is None else signature(dev).encode(), digest_size=16)
         for array in self.sources_.arrays().values():
-            digest.update(np.ascontiguousarray(array).tobytes())
+            digest.update(array.tobytes())
         facts = {"table": size, "besides": digest.hexdigest()}
         run = checkpoint.run(learner, self.passes, columns=2, facts=facts, title="passes", note="wrong {:.3f}")
         self.history_, self.weights_ = run.history, learner.mean()
@@ -350,12 +333,10 @@ class Tagger(TaggerSettings, WordTagger):
 
 
 def _labels_of(bank: Treebank, layers: tuple[str, ...]) -> list[str]:
-    """The label of every word."""
     return list(map("\t".join, zip(*(getattr(bank, name).strings() for name in layers), strict=True)))
 
 
 def signature(bank: Treebank) -> str:
-    """A hash of words, tags and lemmas."""
     digest = hashlib.blake2b(bank.corpus.signature().encode(), digest_size=16)
     for name in (*TAGGED, "lemmas"):
         digest.update("\n".join(getattr(bank, name).strings()).encode())
@@ -363,7 +344,6 @@ def signature(bank: Treebank) -> str:
 
 
 def _tag_chunk(chunk: tuple[Words, int, int, bool], tagger: Tagger) -> Tagging:
-    """The labels of some sentences."""
     words, first, last, confidence = chunk
     labels, weights, shift = tagger.lexicon_.labels, frozen(tagger.weights_, np.float32), tagger._shift
     starts = words.starts[first : last + 1].tolist()
@@ -371,11 +351,10 @@ def _tag_chunk(chunk: tuple[Words, int, int, bool], tagger: Tagger) -> Tagging:
     found, likely = np.zeros(starts[-1] - starts[0], np.int32), np.zeros(starts[-1] - starts[0] if confidence else 0)
     for begin, end in pairwise(starts):
         here = slice(begin - starts[0], end - starts[0])
-        score_words(words, begin, end, labels, weights, shift, room)
-        score_steps(words, begin, end, labels, weights, shift, room)
-        best_labels(end - begin, room, found[here])
+        kernels.score_sentence(words, begin, end, labels, weights, shift, room)
+        kernels.best_labels(end - begin, room, found[here])
         if confidence:
-            expectations(end - begin, room)
+            kernels.expectations(end - begin, room)
             same = room.candidates[: end - begin] == found[here][:, None]
             inside = np.arange(same.shape[1]) < room.counts[: end - begin, None]
             likely[here] = np.minimum((room.local[: end - begin] * (same & inside)).sum(axis=1), 1.0)
@@ -383,7 +362,6 @@ def _tag_chunk(chunk: tuple[Words, int, int, bool], tagger: Tagger) -> Tagging:
 
 
 def _check(loaded: Container) -> None:
-    """What the declarations of the arrays cannot say."""
     model, arrays, layers = Tagger.restored(loaded.described), loaded.arrays, loaded.extra.get("layers")
     if not isinstance(layers, list) or not layers or layers != [name for name in TAGGED if name in layers]:
         raise ValueError("it does not say which layers it tags")

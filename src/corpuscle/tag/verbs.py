@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from corpuscle.errors import InputError, SettingError
+from corpuscle.errors import SettingError
 from corpuscle.verbs import (
     ITEMS,
     MOST,
@@ -23,7 +23,7 @@ from corpuscle.verbs import (
     verb,
     view,
 )
-from corpuscle.words.verbs import word_features
+from corpuscle.words.verbs import of_data, word_features
 
 if TYPE_CHECKING:
     from corpuscle.tag import WordTagger
@@ -58,11 +58,8 @@ def train(
         **model.provenance_, "layers": list(model.layers_), "tuned": sorted(model.chosen_), **model.summary(),
     }  # fmt: skip
     rules = f", {figures['lemma_rules']:,} rules for lemmas" if "lemma_rules" in figures else ""
-    return Learned(
-        model,
-        figures,
-        f"{figures['labels']:,} labels of {', '.join(model.layers_)}{rules}, {figures['sentences']:,} sentences",
-    )
+    said = f"{figures['labels']:,} labels of {', '.join(model.layers_)}{rules}, {figures['sentences']:,} sentences"
+    return Learned(model, figures, said)
 
 
 @verb("tag", "tag apply words.tagger text.txt -o text.conllu", out="-", work=True)
@@ -103,9 +100,7 @@ def evaluate(
     gold: Treebank = treebank(empty=_EMPTY),
     found: Treebank = treebank(default=None, empty=_EMPTY),
     *,
-    model: WordTagger | None = a_model(
-        "tag", help="Tag the words of the gold file with this model first.", option=True
-    ),
+    model: WordTagger | None = a_model("tag", help="Tag the words of the gold file with this model.", option=True),
     training: Treebank | None = treebank(
         "Tell words that this treebank has from unknown ones.",
         metavar="CONLLU",
@@ -125,10 +120,8 @@ def evaluate(
     if training is not None:
         words = training.corpus.vocab
         known = np.array([form in words for form in gold.corpus.vocab.strings])[gold.corpus.tokens]
-    try:
+    with of_data():
         result = tagging(gold, found, known, seed=seed)
-    except ValueError as error:
-        raise InputError(None, None, str(error)) from None
     if by is None:
         return result
     rows = tagging_by_tag(gold, found)

@@ -32,9 +32,10 @@ from collections.abc import Iterator, Mapping
 from typing import ClassVar, NamedTuple
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from corpuscle import learning
-from corpuscle.engine.linalg.cca import dense_cca, diagonal_cca, one_hot_cca
+from corpuscle.engine.linalg.cca import Canonical, dense_cca, diagonal_cca, one_hot_cca
 from corpuscle.engine.linalg.lowrank import gaussian
 from corpuscle.engine.linalg.sparse import Rows, SparseOperator
 from corpuscle.errors import SettingError
@@ -44,8 +45,8 @@ from corpuscle.scale import Chunks, workers
 from corpuscle.settings import learned
 from corpuscle.text.corpus import Corpus
 from corpuscle.text.vocab import UNKNOWN
-from corpuscle.words.cooccurrence import At, Chunk, chunks_of_corpus, count_at
-from corpuscle.words.kernels.contexts import add_by_word, smooths_of
+from corpuscle.words.cooccurrence import At, chunks_of_corpus, count_contexts
+from corpuscle.words.kernels.contexts import add_by_word, smooths
 from corpuscle.words.settings import LrmvlSettings, OsccaSettings, TsccaSettings
 from corpuscle.words.vectors import VECTORS, WordVectors, check_vectors, numbers
 
@@ -53,7 +54,6 @@ CANONICAL = {**VECTORS, "contexts": numbers("slots", "types+3", "dimensions")}
 
 
 def check_slots(loaded: Container) -> None:
-    """What the declarations of the arrays cannot say."""
     check_vectors(loaded)
     window, bag = loaded.settings.get("window"), loaded.settings.get("bag")
     if type(window) is not int or len(loaded.arrays["contexts"]) != (1 if bag else 2 * window):
@@ -69,7 +69,7 @@ def _count(
     model: OsccaVectors | TsccaVectors, corpus: Corpus, rows: tuple[int, ...], columns: tuple[int, ...],
     bag: bool = False,
 ) -> Rows:  # fmt: skip
-    return count_at(corpus, At(rows, columns, bag, len(corpus.vocab)), model.workers, model.cluster)
+    return count_contexts(corpus, At(rows, columns, bag, len(corpus.vocab)), model.workers, model.cluster)
 
 
 def _powered(model: OsccaVectors | TsccaVectors, counts: np.ndarray) -> np.ndarray:
@@ -79,8 +79,6 @@ def _powered(model: OsccaVectors | TsccaVectors, counts: np.ndarray) -> np.ndarr
 
 def _rows_of_new(model: OsccaVectors | TsccaVectors, corpus: Corpus, new: int, power: float) -> np.ndarray:
     """The rows of new words from their contexts, which were learned for this power of counts."""
-    from scipy.sparse import csr_array
-
     known, types, slots = len(model.vocab_), len(corpus.vocab), len(model.contexts_)
     left, right = _offsets(model.window)
     counts = _count(model, corpus, (0,), left + right, bag=slots == 1)
@@ -176,11 +174,8 @@ LRMVL = {
 PARTIAL = learning.partial("words.lrmvl", {"dictionary": numbers("types", "dimensions", dtype="float64")})
 
 
-class Given(NamedTuple):
-    """What smooths are made of: ``dictionary`` float64 (types, k), ``rates`` float64 (rates,)."""
-
-    dictionary: np.ndarray
-    rates: np.ndarray
+Given = tuple[np.ndarray, np.ndarray]
+"""What smooths are made of: the dictionary float64 (types, k), and the rates float64 (rates,)."""
 
 
 class Moments(NamedTuple):
@@ -194,23 +189,15 @@ class Moments(NamedTuple):
     right_words: np.ndarray
 
 
-class Projections(NamedTuple):
-    """From smooths to states: ``left`` (smooths, l), ``right`` (smooths, r), ``correlations`` (l,)."""
-
-    left: np.ndarray
-    right: np.ndarray
-    correlations: np.ndarray
-
-
-def _blocks(chunk: Chunk, given: Given) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+def _blocks(chunk: Corpus, given: Given) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
     """The tokens of a chunk with their left and right smooths, some sentences at a time."""
-    corpus = Corpus(chunk.tokens, chunk.starts, None)  # type: ignore[arg-type]
-    for block in chunks_of_corpus(corpus, BLOCK):
-        yield block.tokens, *smooths_of(block.tokens, block.starts, *given)
+    for block in chunks_of_corpus(chunk, BLOCK):
+        yield block.tokens, *smooths(block.tokens, block.sentence_starts, *given)
 
 
-def _moments(chunk: Chunk, given: Given) -> Moments:
-    types, width = len(given.dictionary), len(given.rates) * given.dictionary.shape[1]
+def _moments(chunk: Corpus, given: Given) -> Moments:
+    dictionary, rates = given
+    types, width = len(dictionary), len(rates) * dictionary.shape[1]
     sums = Moments(*(np.zeros((width, width)) for _ in range(3)), *(np.zeros((types, width)) for _ in range(2)))
     for tokens, left, right in _blocks(chunk, given):
         for total, a, b in ((sums.left, left, left), (sums.between, left, right), (sums.right, right, right)):
@@ -233,19 +220,19 @@ class _Dictionary(learning.Learner):
 
     def moments(self) -> Moments:
         """The sums of a pass with the present dictionary."""
-        return self.held.map_reduce(_moments, _add, Given(self.dictionary, self.rates))
+        return self.held.map_reduce(_moments, _add, (self.dictionary, self.rates))
 
-    def project(self, moments: Moments) -> Projections:
-        """What the two sides agree on."""
+    def project(self, moments: Moments) -> Canonical:
+        """What the two sides agree on: from smooths to states, ``left`` (smooths, l), ``right`` (smooths, r)."""
         k = self.dictionary.shape[1]
         half = -(-k // 2)
         left, between, right = (each / self.n_tokens for each in moments[:3])
         found = dense_cca(left, between, right)
         if len(found.correlations) < half:
             raise SettingError(f"{k} dimensions are too many: the two sides agree on {len(found.correlations)} each")
-        return Projections(found.left[:, :half], found.right[:, : k - half], found.correlations[:half])
+        return Canonical(found.left[:, :half], found.correlations[:half], found.right[:, : k - half])
 
-    def means(self, moments: Moments, project: Projections) -> tuple[np.ndarray, np.ndarray]:
+    def means(self, moments: Moments, project: Canonical) -> tuple[np.ndarray, np.ndarray]:
         """The mean state of each word, float64 (types, k), and its deviation over tokens, float64 (k,)."""
         sums = np.hstack([moments.left_words @ project.left, moments.right_words @ project.right])
         means = sums / np.maximum(1, self.counts)[:, None]
@@ -281,7 +268,6 @@ class _Dictionary(learning.Learner):
 
 
 def check_sides(loaded: Container) -> None:
-    """What the declarations of the arrays cannot say."""
     check_vectors(loaded)
     left, right, rates = loaded.arrays["left"], loaded.arrays["right"], loaded.settings.get("rates")
     dimensions = len(loaded.arrays["singular_values"])
@@ -355,9 +341,8 @@ class LrmvlVectors(LrmvlSettings, WordVectors):
 
     def _states(self, corpus: Corpus) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
         """The tokens of a text in the ids of ``vocab_`` and their projected left and right sides, by blocks."""
-        given = Given(np.array(self.dictionary_), np.array(self.rates))  # writable, as when learning
-        whole = Chunk(corpus.tokens, corpus.sentence_starts - corpus.sentence_starts[0])
-        for tokens, left, right in _blocks(whole, given):
+        given = np.array(self.dictionary_), np.array(self.rates)  # writable, as when learning
+        for tokens, left, right in _blocks(corpus, given):
             yield tokens, left @ self.left_, right @ self.right_
 
     def token_vectors(self, corpus: Corpus) -> np.ndarray:
@@ -370,8 +355,7 @@ class LrmvlVectors(LrmvlSettings, WordVectors):
 
     def _from_contexts(self, corpus: Corpus, new: int) -> np.ndarray:
         known = len(self.vocab_)
-        mapping = np.arange(known + new)
-        mapping[known:] = UNKNOWN
+        mapping = np.append(np.arange(known), np.full(new, UNKNOWN))
         sums, seen = np.zeros((new, self.dimensions)), 0
         for tokens, left, right in self._states(corpus.map_tokens(mapping, self.vocab_)):
             ids = corpus.tokens[seen : seen + len(tokens)] - np.int32(known)

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from copy import copy
 from os import PathLike
 from typing import Any, ClassVar, NamedTuple, Self
@@ -123,16 +123,6 @@ class ClassTree(NamedTuple):
         names[self.leaves + done :] = classes + np.arange(classes - 1)
         return ClassTree(names[self.merges[done:]], self.losses[done:])
 
-    @staticmethod
-    def check(arrays: Mapping[str, np.ndarray], classes: int) -> None:
-        """``ValueError`` unless the arrays of a model file are a tree of so many classes, or none is there."""
-        if ("tree/merges" in arrays) != ("tree/losses" in arrays):
-            raise ValueError("half of its class tree is missing")
-        if "tree/merges" in arrays:
-            if len(arrays["tree/merges"]) != classes - 1:
-                raise ValueError("its class tree does not fit the number of classes")
-            tops(arrays["tree/merges"], classes)
-
 
 # ---- classes
 
@@ -164,15 +154,20 @@ class _History(Saved):
 
 
 def check_classes(loaded: Container) -> None:
-    """What the declarations of the arrays cannot say."""
-    classes = loaded.arrays["classes"]
+    arrays, n_classes = loaded.arrays, loaded.extra.get("classes")
+    classes = arrays["classes"]
     if classes[START] != -1 or classes[END] != -1 or (np.delete(classes, [START, END]) < 0).any():
         raise ValueError("every word has a class, and sentence boundaries have none")
-    if type(loaded.extra.get("classes")) is not int:
+    if type(n_classes) is not int:
         raise ValueError("it does not say how many classes there are")
-    if len(loaded.arrays["history/moved"]) == 0:
+    if len(arrays["history/moved"]) == 0:
         raise ValueError("it has no history")
-    ClassTree.check(loaded.arrays, loaded.extra["classes"])
+    if ("tree/merges" in arrays) != ("tree/losses" in arrays):
+        raise ValueError("half of its class tree is missing")
+    if "tree/merges" in arrays:
+        if len(arrays["tree/merges"]) != n_classes - 1:
+            raise ValueError("its class tree does not fit the number of classes")
+        tops(arrays["tree/merges"], n_classes)
 
 
 PIECE = 1 << 20
@@ -183,13 +178,7 @@ CLASSES = {**VOCAB, "classes": Array("int32", ("types+3",), low=-1, high="classe
 
 def _classes_of(words: np.ndarray, model: WordClasses) -> np.ndarray:
     """The classes of words as ids of the vocabulary of classes, int32 (n,); boundaries of sentences stay."""
-    boundary = (words == START) | (words == END)
-    return np.where(boundary, words, FIRST + model.classes_[words]).astype(np.int32)
-
-
-def class_of_the_rarest(counts: np.ndarray, classes: np.ndarray) -> int:
-    """The class that has most of the rarest words; ``counts``, ``classes``: int (words,)."""
-    return int(np.bincount(classes[counts == counts.min()]).argmax())
+    return np.where((words == START) | (words == END), words, FIRST + model.classes_[words]).astype(np.int32)
 
 
 class WordClasses(Model):
@@ -232,12 +221,6 @@ class WordClasses(Model):
         return self.history_[-1].mutual_information
 
     @property
-    def entropy_(self) -> float:
-        """H, in nats: the entropy of the words by themselves."""
-        counts = self.vocab_.counts[self.vocab_.counts > 0]
-        return float(np.log(counts.sum()) - (counts * np.log(counts)).sum() / counts.sum())
-
-    @property
     def n_tokens_(self) -> int:
         """N, the number of training tokens."""
         return int(self.vocab_.counts.sum())
@@ -245,7 +228,9 @@ class WordClasses(Model):
     @property
     def likelihood_(self) -> float:
         """The log-likelihood of the training text, N (I - H), in nats."""
-        return self.n_tokens_ * (self.mutual_information_ - self.entropy_)
+        counts = self.vocab_.counts[self.vocab_.counts > 0]
+        entropy = float(np.log(counts.sum()) - (counts * np.log(counts)).sum() / counts.sum())
+        return self.n_tokens_ * (self.mutual_information_ - entropy)
 
     @property
     def class_counts_(self) -> np.ndarray:
@@ -254,6 +239,12 @@ class WordClasses(Model):
         sums = np.zeros(self.n_classes_, np.int64)
         np.add.at(sums, self.classes_[inside], self.vocab_.counts[inside])
         return sums
+
+    def _class_unknown(self) -> None:
+        """Where the training text had no unknown words, their class is the one that has most of the rarest words."""
+        counts = self.vocab_.counts
+        if counts[UNKNOWN] == 0:
+            self.classes_[UNKNOWN] = np.bincount(self.classes_[counts == counts[counts > 0].min()]).argmax()
 
     def class_of(self, word: str) -> int:
         """The class of a word; an unknown word has one too."""
@@ -283,10 +274,8 @@ class WordClasses(Model):
         return dict(zip(self.vocab_.strings[FIRST:], self.classes_[FIRST:].tolist(), strict=True))
 
     def apply(self, text: Corpus | Forest) -> Corpus:
-        """The sentences with classes for words: a Corpus whose vocabulary is the class numbers as strings.
-
-        The id of class c in it is ``FIRST + c``.
-        """
+        """The sentences with classes for words: a Corpus whose vocabulary is the class numbers as strings; class c has
+        the id ``FIRST + c``."""
         corpus = text.corpus if isinstance(text, Forest) else text
         vocab = Vocab.from_words(map(str, range(self.n_classes_)), self.class_counts_)
         words = corpus.recode(self.vocab_).tokens
@@ -346,26 +335,10 @@ class WordClasses(Model):
                     yield path, word, count
 
     def _full_paths(self) -> Iterator[tuple[str, str, int]]:
-        """The words with paths of their own."""
         raise SettingError("full paths are those of Brown clustering; these classes were not made by merging")
 
     def export(self, path: str | PathLike[str], format: str | None = None, full_paths: bool = False) -> None:
-        """Write ``rows`` to a file (``-``: stdout)."""
         write_table(path, (), self.rows(format, full_paths))
-
-    def _number(self, vocab: Vocab, ids: np.ndarray, classes: np.ndarray, n_classes: int) -> None:
-        """Take over a learned assignment of the words ``ids``: number the classes, give the rest of the ids theirs."""
-        counts = vocab.counts[ids]
-        sums = np.bincount(classes, counts, n_classes)
-        first = np.full(n_classes, len(ids))
-        np.minimum.at(first, classes, np.arange(len(ids)))
-        number = np.empty(n_classes, np.int32)
-        number[np.lexsort((first, -sums))] = np.arange(n_classes)
-        self.classes_ = np.full(len(vocab), -1, np.int32)
-        self.classes_[ids] = number[classes]
-        if vocab.counts[UNKNOWN] == 0:
-            self.classes_[UNKNOWN] = class_of_the_rarest(counts, self.classes_[ids])
-        self.vocab_, self.n_classes_, self.tree_ = vocab, n_classes, None
 
 
 # ---- pictures
@@ -388,5 +361,4 @@ def draw_tree(model: WordClasses, k: int = 10) -> str:
     from corpuscle.figures import LeafShown, merge_tree
 
     shown = tree_shown(model, k)
-    leaves = [LeafShown(*leaf) for leaf in shown.pop("leaves")]
-    return merge_tree(leaves, **shown)
+    return merge_tree([LeafShown(*leaf) for leaf in shown.pop("leaves")], **shown)

@@ -1,8 +1,8 @@
 """Which words stand near which, as sparse matrices of counts, and the vectors that follow from them.
 
 A text is cut into chunks of sentences; every chunk gives a matrix, and matrices are added up along a fixed tree, so the
-counts are the same for any number of workers, on threads or a cluster. ``count_around`` counts words against what
-stands near them, ``count_at`` against what stands at fixed offsets from them.
+counts are the same for any number of workers, on threads or a cluster. ``count_contexts`` counts words against what
+stands near them (``Around``), or at fixed offsets from them (``At``).
 
 ``PpmiVectors`` and ``SvdVectors`` are made of what stands near a word, wherever exactly. Both factor a square matrix M,
 a row for each word and a column for each context word, as M = U S V' and take (U + V) S^e for vectors. In
@@ -19,12 +19,13 @@ A word that the training text lacks is a new row m of M: its row of U is m V / S
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from itertools import pairwise
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from corpuscle.engine.linalg.lowrank import krylov_svd
 from corpuscle.engine.linalg.sparse import Rows, SparseOperator, added
@@ -32,7 +33,7 @@ from corpuscle.learning import Checkpoint
 from corpuscle.model import Arrays, Kind
 from corpuscle.scale import chunks_of, workers
 from corpuscle.settings import learned
-from corpuscle.text.corpus import Corpus
+from corpuscle.text.corpus import Corpus, starts_of
 from corpuscle.text.vocab import END, START, UNKNOWN
 from corpuscle.words.kernels import contexts as kernels
 from corpuscle.words.settings import PpmiSettings, SvdSettings
@@ -42,13 +43,6 @@ CHUNK = 1 << 19
 """So many tokens, about, are counted at a time."""
 ROOM = 1 << 21
 """So many entries are found before they are put aside."""
-
-
-class Chunk(NamedTuple):
-    """Some sentences: ``tokens`` int32 (n,), ``starts`` int64 (sentences + 1,), beginning with 0."""
-
-    tokens: np.ndarray
-    starts: np.ndarray
 
 
 class Around(NamedTuple):
@@ -70,70 +64,59 @@ class At(NamedTuple):
     types: int
 
 
-def chunks_of_corpus(corpus: Corpus, target: int | None = None) -> list[Chunk]:
-    """The sentences of a corpus in chunks of about ``target`` tokens."""
-    starts, chunks = corpus.sentence_starts, []
-    edges = chunks_of(np.diff(starts) + 1, target or CHUNK)
-    for first, last in pairwise(edges):
-        inside = starts[first : last + 1]
-        chunks.append(Chunk(np.ascontiguousarray(corpus.tokens[inside[0] : inside[-1]]), inside - inside[0]))
-    return chunks
+def chunks_of_corpus(corpus: Corpus, target: int | None = None) -> list[Corpus]:
+    """The sentences of a corpus in chunks of about ``target`` tokens; ids alone, since a vocabulary need not travel."""
+    bare = Corpus(corpus.tokens, corpus.sentence_starts, None)  # type: ignore[arg-type]
+    return [bare[first:last] for first, last in pairwise(chunks_of(bare.lengths + 1, target or CHUNK))]
 
 
-def _gather(count: Callable[[int, kernels.Room], np.ndarray], rows: int, width: int) -> Rows:
-    """The matrix of a kernel that fills the room it has, row by row, and is called until all rows are done."""
-    room, first, end = kernels.room_for(width, ROOM), 0, 0
+def _gather(counts: Iterable[Callable[[int, kernels.Room], np.ndarray]], rows: int, width: int) -> Rows:
+    """The matrices of some kernels, one below the other; each kernel fills the room it has, row by row, and is called
+    until all of its rows are done."""
+    room, end = kernels.room_for(width, ROOM), 0
     starts, columns, values = [np.zeros(1, np.int64)], [np.empty(0, np.int32)], [np.empty(0)]
-    while first < rows:
-        ends = count(first, room)
-        starts.append(ends[1:] + end)
-        columns.append(room.columns[: ends[-1]].copy())
-        values.append(room.values[: ends[-1]].copy())
-        first, end = first + len(ends) - 1, end + int(ends[-1])
+    for count in counts:
+        first = 0
+        while first < rows:
+            ends = count(first, room)
+            starts.append(ends[1:] + end)
+            columns.append(room.columns[: ends[-1]].copy())
+            values.append(room.values[: ends[-1]].copy())
+            first, end = first + len(ends) - 1, end + int(ends[-1])
     return Rows(np.concatenate(starts), np.concatenate(columns), np.concatenate(values), width)
 
 
-def _around(chunk: Chunk, how: Around) -> Rows:
-    places = np.arange(len(chunk.tokens))
-    order, starts = kernels.sort_by(chunk.tokens, places, 0, len(how.keeps))
-    gaps = np.zeros(len(places))
-    gaps[chunk.starts[1:-1][chunk.starts[1:-1] < len(places)]] = how.window + 2.0
+def _around(chunk: Corpus, how: Around) -> Rows:
+    places, types = np.arange(len(chunk.tokens)), len(how.keeps)
+    gaps, starts = np.zeros(len(places)), chunk.sentence_starts[1:-1]
+    gaps[starts[starts < len(places)]] = how.window + 2.0
     kept = how.keeps[chunk.tokens]
     near = kernels.Near(how.keeps, np.cumsum(kept + gaps) - kept, float(how.window), how.weighting)
-    given = kernels.Sorted(chunk.tokens, order, starts)
-    types = len(how.keeps)
-    return _gather(lambda first, room: kernels.count_near(given, near, first, room), types, types)
+    given = kernels.Sorted(chunk.tokens, *kernels.sort_by(chunk.tokens, places, 0, types))
+    return _gather([partial(kernels.count_near, given, near)], types, types)
 
 
-def _at(chunk: Chunk, how: At) -> Rows:
-    margin = max(map(abs, how.rows + how.columns))
-    text = np.empty(len(chunk.tokens) + 2 * margin * (len(chunk.starts) - 1), np.int32)
-    places = np.empty(len(chunk.tokens), np.int64)
-    kernels.lay_out(chunk.tokens, chunk.starts, np.array([START, END], np.int32), margin, text, places)
+def _at(chunk: Corpus, how: At) -> Rows:
+    # ``margin`` boundary symbols stand before and after each sentence.
+    margin, sentences = max(map(abs, how.rows + how.columns)), np.arange(len(chunk))
+    places = np.arange(len(chunk.tokens)) + margin * (1 + 2 * np.repeat(sentences, chunk.lengths))
+    text = np.full(len(chunk.tokens) + 2 * margin * len(sentences), START, np.int32)
+    text[places] = chunk.tokens
+    text[(chunk.sentence_starts[1:] + margin * (1 + 2 * sentences))[:, None] + np.arange(margin)] = END
     blocks = np.zeros(len(how.columns), np.int64) if how.bag else np.arange(len(how.columns))
     slots = kernels.Slots(np.array(how.columns, np.int64), blocks)
-    width = how.types if how.bag else how.types * len(how.columns)
-    parts = []
-    for offset in how.rows:
-        given = kernels.Sorted(text, *kernels.sort_by(text, places, offset, how.types))
-        parts.append(_gather(partial(kernels.count_slots, given, slots), how.types, width))
-    sizes = np.cumsum([0, *(len(part.values) for part in parts)])
-    starts = [parts[0].starts, *(part.starts[1:] + size for part, size in zip(parts[1:], sizes[1:], strict=False))]
-    columns, values = (np.concatenate([getattr(part, name) for part in parts]) for name in ("columns", "values"))
-    return Rows(np.concatenate(starts), columns, values, width)
+    sorts = (kernels.Sorted(text, *kernels.sort_by(text, places, offset, how.types)) for offset in how.rows)
+    counts = (partial(kernels.count_slots, given, slots) for given in sorts)
+    return _gather(counts, how.types, how.types if how.bag else how.types * len(how.columns))
 
 
-def count_around(corpus: Corpus, how: Around, count: int | None = None, cluster: Any = None) -> Rows:
-    """How often every word stands near every other, (types, types); ``count``: of workers; or a ``cluster``."""
+def count_contexts(corpus: Corpus, how: Around | At, count: int | None = None, cluster: Any = None) -> Rows:
+    """How often every word stands near every other, (types, types); or how often it stands at the row offsets of a
+    token and every other at its column offsets, where beyond the ends of a sentence stand its boundary symbols.
+    ``count``: of workers; or a ``cluster``."""
     with workers(count, cluster) as pool:
-        return pool.scatter(chunks_of_corpus(corpus)).map_reduce(_around, added, how)
-
-
-def count_at(corpus: Corpus, how: At, count: int | None = None, cluster: Any = None) -> Rows:
-    """How often every word stands at the row offsets of a token and every other at its column offsets; beyond the ends
-    of a sentence stand its boundary symbols. ``count``: of workers; or a ``cluster``."""
-    with workers(count, cluster) as pool:
-        return pool.scatter(chunks_of_corpus(corpus)).map_reduce(_at, added, how)
+        chunks = pool.scatter(chunks_of_corpus(corpus))
+        return chunks.map_reduce(_around if isinstance(how, Around) else _at, added, how)
 
 
 # ---- vectors
@@ -158,8 +141,8 @@ def pointwise_information(counts: Rows, context_counts: np.ndarray, smoothing: f
     with np.errstate(divide="ignore"):
         logs -= (np.log(chances / max(chances.sum(), np.finfo(np.float64).tiny)) + np.log(negative))[counts.columns]
     kept = (logs > 0) & np.isfinite(logs)
-    starts = np.concatenate([[0], np.cumsum(np.bincount(rows[kept], minlength=len(counts.starts) - 1))])
-    return Rows(starts.astype(np.int64), counts.columns[kept], logs[kept], counts.width)
+    starts = starts_of(np.bincount(rows[kept], minlength=len(counts.starts) - 1))
+    return Rows(starts, counts.columns[kept], logs[kept], counts.width)
 
 
 def count_near(model: PpmiVectors | SvdVectors, corpus: Corpus, new: int = 0) -> Rows:
@@ -171,7 +154,7 @@ def count_near(model: PpmiVectors | SvdVectors, corpus: Corpus, new: int = 0) ->
         keeps[: len(known)] = np.sqrt(model.subsample / np.maximum(shares, model.subsample))
     keeps[[UNKNOWN, START, END]] = 0.0
     how = Around(keeps, model.window, _WEIGHTINGS[model.weighting])
-    return count_around(corpus, how, model.workers, model.cluster)
+    return count_contexts(corpus, how, model.workers, model.cluster)
 
 
 # What both methods do is a function, which each of them has as its method: they differ in the matrix alone.
@@ -201,11 +184,8 @@ def _folded(self: PpmiVectors | SvdVectors, counts: Rows) -> np.ndarray:
 
 def _fold_in(self: PpmiVectors | SvdVectors, corpus: Corpus, new: int) -> np.ndarray:
     counts, known = count_near(self, corpus, new), len(self.vocab_)
-    begin = counts.starts[known]
-    rows = counts.row_numbers()[begin:] - known
-    inside = counts.columns[begin:] < known
-    starts = np.concatenate([[0], np.cumsum(np.bincount(rows[inside], minlength=new))]).astype(np.int64)
-    kept = Rows(starts, counts.columns[begin:][inside], counts.values[begin:][inside], known)
+    new_rows = csr_array((counts.values, counts.columns, counts.starts), shape=counts.shape)[known:, :known]
+    kept = Rows(new_rows.indptr.astype(np.int64), new_rows.indices.astype(np.int32), new_rows.data, known)
     return self.folded(kept) * self.singular_values_**self.exponent
 
 

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from corpuscle.errors import InputError, SettingError, expect
+from corpuscle.errors import InputError, SettingError
 from corpuscle.text.conllu import is_treebank, read_conllu
-from corpuscle.text.corpus import Corpus, Preprocessing, items_of
+from corpuscle.text.corpus import Corpus, Preprocessing, items_of, starts_of
 from corpuscle.text.files import AnyPath, expand
 from corpuscle.text.layers import Layer, Numbering, aligned_signature
 from corpuscle.text.plain import read_text
@@ -27,18 +27,15 @@ _ROOT = -1
 
 
 def words_of(treebank: Treebank, layer: str = "form", preprocessing: Preprocessing | None = None) -> Corpus:
-    """The words of a treebank as a text: its forms or lemmas, alone or with tags (``form/tag``).
-
-    A token without a lemma is its form. White space inside a word becomes ``_``; preprocessing may not split words.
-    """
+    """The words of a treebank as a text: its forms or lemmas, alone or with tags (``form/tag``). A token without a
+    lemma is its form. White space inside a word becomes ``_``; preprocessing may not split words."""
     preprocessing = preprocessing or Preprocessing()
     if preprocessing.tokenise != "none":
         raise SettingError("tokenise means nothing for a treebank, which has its words already")
     name, _, tag = layer.partition("/")
     strings, words = list(treebank.corpus.vocab.strings), treebank.corpus.tokens.astype(np.int64)
     if name == "lemma":
-        given = treebank.lemmas.ids != UNKNOWN
-        words = np.where(given, len(strings) + treebank.lemmas.ids, words)
+        words = np.where(treebank.lemmas.ids != UNKNOWN, len(strings) + treebank.lemmas.ids, words)
         strings += treebank.lemmas.vocab.strings
     spellings = ["_".join(preprocessing.spell(string).split()) or "_" for string in strings]
     tags, endings = np.zeros(len(words), np.int64), [""]
@@ -79,10 +76,9 @@ class Forest:
         return cls(corpus, parents)
 
     @classmethod
-    def tree(cls, treebank: Treebank, words: Corpus | None = None, path: AnyPath | None = None) -> Forest:
-        """Every token hangs on its head. ``words``: what stands for the tokens, see ``words_of``, if not their forms.
-
-        A word without a head, or heads that run in a circle, are an ``InputError``."""
+    def tree(cls, treebank: Treebank, words: Corpus | None = None) -> Forest:
+        """Every token hangs on its head; ``InputError`` for a word without a head, or heads that run in a circle.
+        ``words``: what stands for the tokens, see ``words_of``, if not their forms."""
         treebank.check_trees()
         starts = treebank.corpus.sentence_starts
         heads = np.repeat(starts[:-1], np.diff(starts)) + treebank.heads - 1
@@ -103,42 +99,25 @@ class Forest:
         """Several texts one after the other; without documents. Relations stay if all have them."""
         if len(parts) == 1:
             return parts[0]
-        numbering, relations = Numbering(), Numbering("_")
-        tokens, starts, parents, before = [], [np.zeros(1, np.int64)], [], 0
-        with_relations = all(part.relations is not None for part in parts)
-        for part in parts:
-            corpus = part.corpus
-            mapping = np.concatenate([np.arange(FIRST), numbering.add(corpus.vocab.strings[FIRST:])]).astype(np.int32)
-            tokens.append(mapping[corpus.tokens])
-            starts.append(corpus.sentence_starts[1:] + before)
+        numbering, tokens, parents = Numbering(), [], []
+        for part, before in zip(parts, starts_of(part.n_tokens for part in parts).tolist(), strict=False):
+            mapping = np.append(np.arange(FIRST), numbering.add(part.corpus.vocab.strings[FIRST:])).astype(np.int32)
+            tokens.append(mapping[part.corpus.tokens])
             parents.append(np.where(part.parents >= 0, part.parents + before, _ROOT).astype(np.int32))
-            if with_relations:
-                assert part.relations is not None
-                relations.add(part.relations.strings())
-            before += len(corpus.tokens)
         _, vocab = numbering.finish()
-        joined = np.concatenate(tokens)
-        vocab.counts[:] = np.bincount(joined, minlength=len(vocab))
-        corpus = Corpus(joined, np.concatenate(starts), vocab)
-        return cls(corpus, np.concatenate(parents), relations.layer() if with_relations else None)
-
-    @classmethod
-    def checked(cls, value: object) -> Forest:
-        """The value, if it is a Forest, or an error that says how to make one."""
-        return expect(value, cls, "Forest.chain(corpus) or Forest.tree(read_conllu(path)) makes one")
+        vocab.counts[:] = sum(np.bincount(each, minlength=len(vocab)) for each in tokens)
+        starts = starts_of(np.concatenate([part.corpus.lengths for part in parts]))
+        layers = [part.relations for part in parts if part.relations is not None]
+        relations = Layer.from_strings(name for layer in layers for name in layer.strings())
+        corpus = Corpus(np.concatenate(tokens), starts, vocab)
+        return cls(corpus, np.concatenate(parents), relations if len(layers) == len(parts) else None)
 
     def __len__(self) -> int:
         return len(self.corpus)
 
     def __getitem__(self, sentences: slice) -> Forest:
-        first, last, _ = sentences.indices(len(self))
-        begin, end = self.corpus.sentence_starts[first], self.corpus.sentence_starts[max(first, last)]
-        parents = self.parents[begin:end]
-        return Forest(
-            self.corpus[sentences],
-            np.where(parents >= 0, parents - begin, _ROOT).astype(np.int32),
-            None if self.relations is None else self.relations[begin:end],
-        )
+        corpus = self.corpus[sentences]
+        return dataclasses.replace(self.select(np.arange(len(self))[sentences]), corpus=corpus)
 
     def select(self, sentences: np.ndarray) -> Forest:
         """Any sentences by index or mask, in that order."""
@@ -171,23 +150,17 @@ class Forest:
 
 
 def forest_of(
-    bank: Treebank,
-    structure: str,
-    layer: str = "form",
-    preprocessing: Preprocessing | None = None,
-    path: AnyPath | None = None,
+    bank: Treebank, structure: str, layer: str = "form", preprocessing: Preprocessing | None = None
 ) -> Forest:
-    """A treebank as a forest of the given structure; ``path`` is its file, for complaints."""
     words = words_of(bank, layer, preprocessing)
-    return Forest.chain(words) if structure == "chain" else Forest.tree(bank, words, path)
+    return Forest.chain(words) if structure == "chain" else Forest.tree(bank, words)
 
 
 def read_forest(
     paths: Sequence[AnyPath], structure: str, layer: str = "form", preprocessing: Preprocessing | None = None
 ) -> Corpus | Forest:
-    """Files as a text of the given structure; a Corpus where all of them are plain text, which has chains only.
-
-    Treebanks are known by their names (``.conllu``); where trees are needed, stdin is one."""
+    """Files as a text of the given structure; a Corpus where all of them are plain text, which has chains only. Files
+    named ``.conllu`` are treebanks; so is stdin where trees are needed."""
     files = expand(list(paths))
     banks = [is_treebank(file) or (structure == "tree" and os.fspath(file) == "-") for file in files]
     if not any(banks) and structure == "chain":
@@ -195,7 +168,7 @@ def read_forest(
     parts = []
     for file, is_bank in zip(files, banks, strict=True):
         if is_bank:
-            parts.append(forest_of(read_conllu(file), structure, layer, preprocessing, file))
+            parts.append(forest_of(read_conllu(file), structure, layer, preprocessing))
         elif structure == "tree":
             raise InputError(file, None, "trees are needed, and this is no CoNLL-U file (.conllu)")
         else:

@@ -70,9 +70,8 @@ def count_words(text: Corpus | Forest, settings: ExchangeSettings | BrownSetting
     forest = Forest.of(text, settings.structure)
     if forest.n_tokens == 0:
         raise SettingError("there are no words to learn classes from")
-    corpus = forest.corpus.counted()
-    forest = dataclasses.replace(forest, corpus=corpus)
-    vocab, mapping = corpus.vocab.cut(settings.min_count, settings.max_types)
+    forest = dataclasses.replace(forest, corpus=forest.corpus.counted())
+    vocab, mapping = forest.corpus.vocab.cut(settings.min_count, settings.max_types)
     ids = np.flatnonzero(vocab.counts)
     ids = ids[np.argsort(-vocab.counts[ids], kind="stable")]
     if settings.classes > len(ids):
@@ -80,12 +79,12 @@ def count_words(text: Corpus | Forest, settings: ExchangeSettings | BrownSetting
     rank = np.full(len(vocab), -1, np.int32)
     rank[ids] = np.arange(len(ids))
     rank[START] = len(ids)
-    pairs = rank[mapping[np.stack([forest.parent_words, corpus.tokens])]]
+    pairs = rank[mapping[np.stack([forest.parent_words, forest.corpus.tokens])]]
     chunks = [pairs[:, first : first + PAIRS] for first in range(0, pairs.shape[1], PAIRS)]
     with workers(settings.workers, settings.cluster) as pool:
         count = partial(exchange.count_pairs, words=len(ids))
         near = exchange.neighbours_of(pool.scatter(chunks).map_reduce(count, exchange.merge_pairs), len(ids))
-    sizes = {"sentences": len(corpus), "words": corpus.n_tokens, "types": len(ids) - bool(vocab.counts[UNKNOWN])}
+    sizes = {"sentences": len(forest), "words": forest.n_tokens, "types": len(ids) - bool(vocab.counts[UNKNOWN])}
     return Counted(vocab, ids, near, sizes)
 
 
@@ -148,7 +147,6 @@ class Merging(learning.Learner):
         return float(self.log.losses.sum()) / self.total
 
     def state(self) -> dict[str, np.ndarray]:
-        """The place of each word and the mergers so far."""
         log = {name: array.copy() for name, array in self.log._asdict().items()}
         return {"places": brown.places(self.window), **log}
 
@@ -164,13 +162,24 @@ class Merging(learning.Learner):
         self.window = brown.filled_window(self.near, places, self.slots)
 
 
-def class_tree(
-    near: exchange.Neighbours, classes: np.ndarray, n_classes: int, checkpoint: Checkpoint, facts: Mapping[str, int]
-) -> ClassTree:
-    """The tree of given classes, int (W,) in 0..n_classes-1, by falling frequency: they are merged like words."""
-    merging = Merging(brown.grouped(near, classes, n_classes), n_classes)
+def take_over(
+    model: ExchangeClasses | BrownClasses, counted: Counted, classes: np.ndarray, checkpoint: Checkpoint,
+    facts: Mapping[str, int],
+) -> None:  # fmt: skip
+    """Let a model have the classes that were learned, int (W,) in 0..n_classes-1: number them by falling frequency,
+    give the rest of the ids theirs, and find the class tree: classes are merged like words."""
+    (vocab, ids, near, sizes), n_classes = counted, model.classes
+    first = np.full(n_classes, len(ids))
+    np.minimum.at(first, classes, np.arange(len(ids)))
+    number = np.empty(n_classes, np.int32)
+    number[np.lexsort((first, -np.bincount(classes, vocab.counts[ids], n_classes)))] = np.arange(n_classes)
+    model.vocab_, model.n_classes_, model.classes_ = vocab, n_classes, np.full(len(vocab), -1, np.int32)
+    model.classes_[ids] = number[classes]
+    model._class_unknown()
+    merging = Merging(brown.grouped(near, model.classes_[ids], n_classes), n_classes)
     checkpoint.run(merging, 2, facts=facts, title="class tree", note="")
-    return ClassTree(merging.log.merges, merging.log.losses / merging.total)
+    model.tree_ = ClassTree(merging.log.merges, merging.log.losses / merging.total)
+    model.provenance_ = {**sizes, "signature": checkpoint.signature}
 
 
 # ---- exchange
@@ -185,10 +194,6 @@ def _state(extra: Mapping[str, Any], stage: int) -> dict[str, Array]:
     return merging_state("n_classes") if extra["fold"] == stage else STATE
 
 
-PARTIAL_EXCHANGE = learning.partial("words.exchange", *(partial(_state, stage=stage) for stage in range(4)))
-"""An unfinished run: two starts and the better one of them, or one start; then the class tree."""
-
-
 class ExchangeClasses(ExchangeSettings, WordClasses):
     """Learns one class for each word by the exchange algorithm.
 
@@ -199,19 +204,18 @@ class ExchangeClasses(ExchangeSettings, WordClasses):
     """
 
     KIND: ClassVar[Kind] = Kind("words.exchange", 1, CLASSES, check=check_classes)
-    PARTIAL: ClassVar[Kind] = PARTIAL_EXCHANGE
+    # Unfinished: two starts and the better one of them, or one start; then the class tree.
+    PARTIAL: ClassVar[Kind] = learning.partial("words.exchange", *(partial(_state, stage=n) for n in range(4)))
 
     def fit(self, text: Corpus | Forest, *, checkpoint: Checkpoint | None = None) -> Self:
         """Learn from running text, or from trees; ``checkpoint`` keeps unfinished work."""
-        vocab, ids, near, sizes = count_words(text, self)
+        counted = count_words(text, self)
         checkpoint = checkpoint or Checkpoint(signature=text.signature())
         facts = {"n_classes": self.classes, "fold": 3 if self.start == "best" else 1}
         self.stays_here("where a word goes depends on the words before it")
         with workers(self.workers) as pool:
-            classes, self.history_ = self._climb(Search(near, self.classes, pool), checkpoint, facts)
-        self._number(vocab, ids, classes, self.classes)
-        self.tree_ = class_tree(near, self.classes_[ids], self.classes, checkpoint, facts)
-        self.provenance_ = {**sizes, "signature": checkpoint.signature}
+            classes, self.history_ = self._climb(Search(counted.near, self.classes, pool), checkpoint, facts)
+        take_over(self, counted, classes, checkpoint, facts)
         return self
 
     def _climb(self, search: Search, checkpoint: Checkpoint, facts: Mapping[str, int]) -> tuple[np.ndarray, list[Pass]]:
@@ -283,13 +287,9 @@ class Search(learning.Learner):
         self.moved, self.converged = 0, False
 
     def passes(
-        self,
-        classes: np.ndarray,
-        most: int,
-        checkpoint: Checkpoint,
-        facts: Mapping[str, int],
+        self, classes: np.ndarray, most: int, checkpoint: Checkpoint, facts: Mapping[str, int],
         before: Sequence[Pass] = (),
-    ) -> tuple[np.ndarray, list[Pass]]:
+    ) -> tuple[np.ndarray, list[Pass]]:  # fmt: skip
         """Passes from given classes until nothing moves, at most so many: the class of each word, int32 (words,), and
         the history, which goes on from the passes ``before``."""
         self.begin(classes)
@@ -326,10 +326,7 @@ class Search(learning.Learner):
         first, last = self.starts[batch], self.starts[batch + 1]
         shares = np.linspace(self.work[first], self.work[last], self.pool.count + 1)[1:-1]
         ends = [first, *np.clip(np.searchsorted(self.work, shares), first, last), last]
-        for _ in self.pool.scatter(list(pairwise(ends))).map(
-            lambda share: exchange.propose(self.near, self.table, share[0], share[1], self.proposals)
-        ):
-            pass
+        list(self.pool.map(lambda at: exchange.propose(self.near, self.table, *at, self.proposals), pairwise(ends)))
         return exchange.settle(self.near, self.table, first, last, self.proposals)
 
     def finish(self, sweep: int) -> tuple[float, int]:
@@ -339,7 +336,6 @@ class Search(learning.Learner):
         return row
 
     def state(self) -> dict[str, np.ndarray]:
-        """The classes, and how many words have moved in this pass."""
         return {"classes": self.classes.copy(), "moved": np.array([self.moved])}
 
     def restore(self, arrays: Mapping[str, np.ndarray], sweep: int, number: int) -> None:
@@ -355,12 +351,7 @@ class Search(learning.Learner):
 # ---- merging
 
 
-PARTIAL_BROWN = learning.partial("words.brown", merging_state("words"), STATE, merging_state("n_classes"))
-"""An unfinished run: words are merged, then exchanged, then classes are merged."""
-
-
 def check_merges(loaded: Container) -> None:
-    """What the declarations of the arrays cannot say."""
     check_classes(loaded)
     arrays = loaded.arrays
     if "merges" not in arrays:
@@ -385,7 +376,8 @@ class BrownClasses(BrownSettings, WordClasses):
     KIND: ClassVar[Kind] = Kind(
         "words.brown", 1, {**CLASSES, "merges": Array("int32", ("merges", 2), low=0, optional=True)}, check=check_merges
     )
-    PARTIAL: ClassVar[Kind] = PARTIAL_BROWN
+    # Unfinished: words are merged, then exchanged, then classes are merged.
+    PARTIAL: ClassVar[Kind] = learning.partial("words.brown", merging_state("words"), STATE, merging_state("n_classes"))
     FORMAT: ClassVar[str] = "paths"
     SAVED: ClassVar = {**WordClasses.SAVED, "merges_": Arrays("merges")}
 
@@ -393,19 +385,18 @@ class BrownClasses(BrownSettings, WordClasses):
 
     def fit(self, text: Corpus | Forest, *, checkpoint: Checkpoint | None = None) -> Self:
         """Learn from running text, or from trees; ``checkpoint`` keeps unfinished work."""
-        vocab, ids, near, sizes = count_words(text, self)
+        counted = count_words(text, self)
         checkpoint, facts = checkpoint or Checkpoint(signature=text.signature()), {"n_classes": self.classes}
         self.stays_here("which classes are merged depends on the mergers before")
-        merging = Merging(near, self.classes)
+        merging = Merging(counted.near, self.classes)
         checkpoint.run(merging, 1, facts=facts, lasting=True, title="merging", note="")
         with workers(self.workers) as pool:
-            search = Search(near, self.classes, pool)
+            search = Search(counted.near, self.classes, pool)
             classes, self.history_ = search.passes(merging.classes, self.passes, checkpoint, facts)
-        names = np.append(ids, len(vocab) + np.arange(len(merging.merges))).astype(np.int32)
+        nodes = len(counted.vocab) + np.arange(len(merging.merges))
+        names = np.append(counted.ids, nodes).astype(np.int32)
         self.merges_ = names[merging.merges] if np.array_equal(classes, merging.classes) else None
-        self._number(vocab, ids, classes, self.classes)
-        self.tree_ = class_tree(near, self.classes_[ids], self.classes, checkpoint, facts)
-        self.provenance_ = {**sizes, "signature": checkpoint.signature}
+        take_over(self, counted, classes, checkpoint, facts)
         return self
 
     def coarsened(self, classes: int) -> Self:
@@ -414,8 +405,7 @@ class BrownClasses(BrownSettings, WordClasses):
         if self.merges_ is not None:
             nodes = np.empty(2 * self.n_classes_ - 1, np.int32)
             nodes[: self.n_classes_] = self._tops()
-            first = len(self.vocab_) + len(self.merges_)
-            nodes[self.n_classes_ :] = first + np.arange(self.n_classes_ - 1)
+            nodes[self.n_classes_ :] = len(self.vocab_) + len(self.merges_) + np.arange(self.n_classes_ - 1)
             done = nodes[self.class_tree().merges[: self.n_classes_ - classes]]
             coarse.merges_ = np.concatenate([self.merges_, done])
         return coarse

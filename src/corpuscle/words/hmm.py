@@ -16,7 +16,8 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator
-from functools import cached_property
+from functools import cached_property, partial
+from itertools import pairwise
 from os import PathLike
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -28,43 +29,24 @@ from corpuscle.errors import SettingError, warn
 from corpuscle.learning import Checkpoint
 from corpuscle.measure import Result, token_likelihood
 from corpuscle.model import TRAINING_ITEMS, VOCAB, Array, Arrays, Container, Fact, Kind, Record
-from corpuscle.scale import Workers, workers
+from corpuscle.random import purpose_id
+from corpuscle.scale import Workers, chunks_of, workers
 from corpuscle.settings import learned
 from corpuscle.text.corpus import Corpus, Preprocessing
 from corpuscle.text.files import write_atomically
 from corpuscle.text.overlap import item_hashes
 from corpuscle.text.treebank import Treebank
 from corpuscle.text.vocab import END, FIRST, START, UNKNOWN, Vocab
-from corpuscle.words.classes import ClassTree, WordClasses, class_of_the_rarest
+from corpuscle.words import hmm_learning
+from corpuscle.words.classes import ClassTree, WordClasses
 from corpuscle.words.forests import Forest, forest_of
-from corpuscle.words.hmm_learning import (
-    FEW,
-    PARTIAL,
-    Chunk,
-    Em,
-    Parameters,
-    Rates,
-    batches_of,
-    best_classes,
-    chunk_size,
-    chunks,
-    expect,
-    from_classes,
-    from_nothing,
-    likelihoods,
-    links_of,
-    random_classes,
-    token_shares,
-    weights_of,
-)
+from corpuscle.words.hmm_learning import FEW, PARTIAL, Chunk, Em, Parameters, expect, token_shares
 from corpuscle.words.settings import WAYS, HmmSettings
 
 LARGE = 100_000
 """Texts of so many tokens are learned from online."""
 PARTS = 8
 """A batch of online learning is shared out in so many chunks."""
-ALL = 1 << 30
-"""Keep so many classes of a message: all."""
 
 
 class HmmPass(NamedTuple):
@@ -76,7 +58,6 @@ class HmmPass(NamedTuple):
 
 
 def _check(loaded: Container) -> None:
-    """What the declarations of the arrays cannot say."""
     arrays, relations = loaded.arrays, loaded.extra.get("relations")
     if not isinstance(relations, list) or not all(isinstance(name, str) for name in relations):
         raise ValueError("it does not say which relations it knows")
@@ -183,11 +164,6 @@ class HmmClasses(HmmSettings, WordClasses):
         """The value of a setting: the chosen one where it was left open."""
         return self.chosen_.get(name, getattr(self, name))
 
-    @property
-    def _k(self) -> int:
-        k = self._now("k_best")
-        return k if isinstance(k, int) else ALL
-
     def _relations(self, forest: Forest) -> list[str]:
         """The relations with tables of their own: those that are not rare, by their names."""
         if not self.labelled:
@@ -195,8 +171,7 @@ class HmmClasses(HmmSettings, WordClasses):
         if forest.relations is None:
             raise SettingError("labelled transitions need trees whose relations have names")
         names = np.array([value.partition(":")[0] for value in forest.relations.values])
-        of_links = names[forest.relations.ids[forest.parents >= 0]]
-        found, counts = np.unique(of_links, return_counts=True)
+        found, counts = np.unique(names[forest.relations.ids[forest.parents >= 0]], return_counts=True)
         return [str(name) for name, count in zip(found, counts, strict=True) if count >= FEW and name != "_"]
 
     def _learner(self, forest: Forest, vocab: Vocab, pool: Workers, checkpoint: Checkpoint | None) -> Em:
@@ -204,27 +179,20 @@ class HmmClasses(HmmSettings, WordClasses):
         n_classes, doublings = self.split or self.classes, 0
         while n_classes << doublings < self.classes:
             doublings += 1
-        links, n_links = links_of(forest, self.relations_), len(self.relations_) + 1
-        batch, k = self._now("estimator") == "batch", min(self._k, self.classes)
+        links, n_links = hmm_learning.links_of(forest, self.relations_), len(self.relations_) + 1
+        batch, k = self._now("estimator") == "batch", hmm_learning.most_kept(self._now("k_best"), self.classes)
         tokens = forest.n_tokens if batch else self.batch_tokens
-        size = chunk_size(self.classes, k) if batch else max(tokens // PARTS, self.classes**2 // 100, 1)
+        size = hmm_learning.chunk_size(self.classes, k) if batch else max(tokens // PARTS, self.classes**2 // 100, 1)
         if self.init == "random" or (checkpoint is not None and checkpoint.state is not None):
             roots = int((forest.parents < 0).sum())
-            start = from_nothing(vocab.counts > 0, forest.n_tokens, roots, n_links, n_classes, self.seed)
+            start = hmm_learning.from_nothing(vocab.counts > 0, forest.n_tokens, roots, n_links, n_classes, self.seed)
         else:
-            start = from_classes(forest, links, (n_links, n_classes), self._hard(forest, n_classes), self.floor)
-        rates = Rates(
-            k, self.epsilon, batch, self.decay, self.delay, self.prior, self.prior_steps, self.tolerance, self.noise,
-            self.seed,
-        )  # fmt: skip
-        return Em(batches_of(forest, links, tokens, size), start, doublings, rates, pool, self._now("passes"))
-
-    def _hard(self, forest: Forest, n_classes: int) -> np.ndarray:
-        """One class for each word by the method where learning begins, int32 (types,)."""
-        learner = find(TASKS["classes"].methods[self.init].learner)
-        seeded = {"seed": self.seed} if "seed" in learner.SETTINGS else {}
-        model = learner(classes=n_classes, structure=self.structure, workers=self.workers, **seeded)
-        return model.fit(forest).classes_
+            learner = find(TASKS["classes"].methods[self.init].learner)
+            seeded = {"seed": self.seed} if "seed" in learner.SETTINGS else {}
+            hard = learner(classes=n_classes, structure=self.structure, workers=self.workers, **seeded).fit(forest)
+            start = hmm_learning.from_classes(forest, links, (n_links, n_classes), hard.classes_, self.floor)
+        settings = HmmSettings(**self.settings | self.chosen_)
+        return Em(hmm_learning.batches_of(forest, links, tokens, size), start, doublings, settings, pool)
 
     def _take(self, em: Em, vocab: Vocab, history: np.ndarray) -> None:
         """Take over what was learned: number the classes, count them in the text."""
@@ -255,9 +223,7 @@ class HmmClasses(HmmSettings, WordClasses):
         self.n_classes_, self.tree_ = len(self.first_), None
         self.classes_ = self.counts_.argmax(axis=1).astype(np.int32)
         self.classes_[[START, END]] = -1
-        if self.vocab_.counts[UNKNOWN] == 0:
-            known = np.flatnonzero(self.vocab_.counts)
-            self.classes_[UNKNOWN] = class_of_the_rarest(self.vocab_.counts[known], self.classes_[known])
+        self._class_unknown()
 
     # ---- what was learned
 
@@ -309,12 +275,11 @@ class HmmClasses(HmmSettings, WordClasses):
         if by not in WAYS:
             raise SettingError(f"words are chosen by {', '.join(WAYS)}; not {by!r}")
         counts = self.counts_[:, number].astype(np.float64)
-        total = np.maximum(self.vocab_.counts, 1)
         values = {
             "count": counts,
             "emission": self.emission_[:, number].astype(np.float64),
             "share": self.shares_[:, number],
-            "lift": self.emission_[:, number] * (self.n_tokens_ / total),
+            "lift": self.emission_[:, number] * (self.n_tokens_ / np.maximum(self.vocab_.counts, 1)),
         }[by]
         members = np.flatnonzero((values > 0) & (self.vocab_.counts > 0))
         members = members[np.lexsort((-counts[members], -values[members]))][:k]
@@ -336,11 +301,10 @@ class HmmClasses(HmmSettings, WordClasses):
         """The model for kernels; a word that was not in the training text says nothing."""
         emission = self.emission_.astype(np.float64)
         emission[~emission.any(axis=1)] = 1.0
-        return weights_of(self.first_.astype(np.float64), self.steps_.astype(np.float64), emission)
+        return hmm_learning.weights_of(self.first_.astype(np.float64), self.steps_.astype(np.float64), emission)
 
     @cached_property
     def _logs(self) -> trees.Weights:
-        """Logarithms of the model."""
         with np.errstate(divide="ignore"):
             return trees.Weights(*map(np.log, self._weights))
 
@@ -355,15 +319,16 @@ class HmmClasses(HmmSettings, WordClasses):
         return forest if forest.corpus.vocab is self.vocab_ else forest.recode(self.vocab_)
 
     def _chunks(self, forest: Forest) -> Iterator[Chunk]:
-        size = chunk_size(self.n_classes_, self.n_classes_)
-        return chunks(forest, links_of(forest, self.relations_), size)
+        size = hmm_learning.chunk_size(self.n_classes_, self.n_classes_)
+        links = hmm_learning.links_of(forest, self.relations_)
+        for first, last in pairwise(chunks_of(forest.corpus.lengths, size)):
+            yield hmm_learning.chunk_of(forest, links, first, last)
 
     def apply(self, text: Corpus | Forest) -> Corpus:
         """The same sentences with classes for words, those that are most likely together (Viterbi): a Corpus whose
         vocabulary is the class numbers as strings. The id of class c in it is ``FIRST + c``."""
         forest = self._forest(text)
-        found = [np.empty(0, np.int32), *self.spread(_best, self._chunks(forest))]
-        return self._classes(forest, np.concatenate(found))
+        return self._classes(forest, np.concatenate([np.empty(0, np.int32), *self.spread(_best, self._chunks(forest))]))
 
     def annotate(self, bank: Treebank, layer: str = "form", preprocessing: Preprocessing | None = None) -> Treebank:
         """A treebank with the most likely classes of its tokens in its MISC, ``Class=17``."""
@@ -375,7 +340,9 @@ class HmmClasses(HmmSettings, WordClasses):
         forest = self._forest(text)
         found, first = [np.empty(0, np.int32)], 0
         for chunk in self._chunks(forest):
-            found.append(random_classes(chunk, self._weights, seed, first))
+            classes = np.empty(len(chunk.order), np.int32)
+            trees.random_classes(*hmm_learning.ready(chunk, self._weights), seed, purpose_id("classes"), first, classes)
+            found.append(classes[np.argsort(chunk.order)])
             first += len(chunk.nodes.starts) - 1
         return self._classes(forest, np.concatenate(found))
 
@@ -386,8 +353,7 @@ class HmmClasses(HmmSettings, WordClasses):
             tokens = np.count_nonzero(impossible)
             warn(f"{tokens} tokens of sentences without any probability get the classes of their words out of context")
         classes = np.where(impossible, self.classes_[forest.corpus.tokens], classes)
-        counts = np.rint(self.class_counts_).astype(np.int64)
-        vocab = Vocab.from_words(map(str, range(self.n_classes_)), counts)
+        vocab = Vocab.from_words(map(str, range(self.n_classes_)), np.rint(self.class_counts_).astype(np.int64))
         return dataclasses.replace(forest.corpus, tokens=(FIRST + classes).astype(np.int32), vocab=vocab)
 
     def posteriors(self, text: Corpus | Forest) -> Iterator[np.ndarray]:
@@ -417,7 +383,7 @@ class HmmClasses(HmmSettings, WordClasses):
         on average: exactly, or by the projection that the model was learned with. Words that the training text lacks
         count if it had unknown words; else they are left out."""
         forest = self._forest(text)
-        parts = list(self.spread(_projected if projected else _exact, self._chunks(forest)))
+        parts = list(self.spread(partial(_likelihoods, projected=projected), self._chunks(forest)))
         logs = np.concatenate([np.empty(0), *(logs for logs, _ in parts)])
         return logs, sum(kept for _, kept in parts) / max(1, forest.n_tokens)
 
@@ -448,8 +414,11 @@ class HmmClasses(HmmSettings, WordClasses):
 
 
 def _best(chunk: Chunk, model: HmmClasses) -> np.ndarray:
-    """The most likely classes of a chunk, int32 (tokens,)."""
-    return best_classes(chunk, model._logs)
+    """The most likely classes of a chunk, int32 (tokens,); -1 where a sentence is impossible."""
+    nodes, logs = hmm_learning.ready(chunk, model._logs)
+    classes = np.empty(len(chunk.order), np.int32)
+    trees.best_classes(nodes, logs, classes, np.empty(len(nodes.starts) - 1))
+    return classes[np.argsort(chunk.order)]
 
 
 def _posteriors(chunk: Chunk, model: HmmClasses) -> np.ndarray:
@@ -462,11 +431,11 @@ def _expected(chunk: Chunk, model: HmmClasses) -> tuple[np.ndarray, np.ndarray]:
     return chunk.types, expect(chunk, Parameters(model._weights, model.n_classes_, 0.0)).emission
 
 
-def _exact(chunk: Chunk, model: HmmClasses) -> tuple[np.ndarray, int]:
-    """The log-likelihood of each sentence of a chunk, and how many entries of messages were kept."""
-    return likelihoods(chunk, Parameters(model._weights, model.n_classes_, 0.0))
-
-
-def _projected(chunk: Chunk, model: HmmClasses) -> tuple[np.ndarray, int]:
-    """The log-likelihood of each sentence of a chunk by a projection, and how many entries of messages were kept."""
-    return likelihoods(chunk, Parameters(model._weights, min(model._k, model.n_classes_), model.epsilon))
+def _likelihoods(chunk: Chunk, model: HmmClasses, projected: bool) -> tuple[np.ndarray, int]:
+    """The log-likelihood of each sentence of a chunk, exactly or by the projection of learning, float64, and how many
+    entries of messages were kept."""
+    (nodes, weights), classes = hmm_learning.ready(chunk, model._weights), model.n_classes_
+    how = (hmm_learning.most_kept(model._now("k_best"), classes), model.epsilon) if projected else (classes, 0.0)
+    result, tallies = np.empty(len(nodes.starts) - 1), np.zeros(2, np.int64)
+    trees.likelihoods(nodes, weights, *how, result, tallies)
+    return result, int(tallies[0])

@@ -30,8 +30,7 @@ accurate, compact, and interpretable tree annotation", 2006, for splitting.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -41,10 +40,11 @@ from corpuscle import learning
 from corpuscle.compiled import frozen
 from corpuscle.engine.dp import trees
 from corpuscle.model import Array
-from corpuscle.random import Random, purpose_id
+from corpuscle.random import Random
 from corpuscle.scale import Workers, chunks_of
 from corpuscle.text.corpus import Corpus
 from corpuscle.words.forests import Forest
+from corpuscle.words.settings import HmmSettings
 
 FEW = 50
 """A relation that occurs more rarely has no table of its own; see also above."""
@@ -64,9 +64,6 @@ class Table(NamedTuple):
         """C, the number of classes."""
         return len(self.first)
 
-    def times(self, factor: float) -> Table:
-        return Table(*(counts * factor for counts in self))
-
 
 def from_nothing(words: np.ndarray, tokens: int, roots: int, links: int, n_classes: int, seed: int) -> Table:
     """Random counts of as much mass as a text of so many tokens and roots; ``words`` bool (types,): which ids occur."""
@@ -82,8 +79,7 @@ def from_classes(forest: Forest, links: np.ndarray, shape: tuple[int, int], clas
     are; ``floor``: zeros become this part of the largest count of their row, so that they can grow."""
     (n_links, n_classes), tokens = shape, forest.corpus.tokens
     of_words, is_root = classes[tokens].astype(np.int64), forest.parents < 0
-    above = of_words[forest.parents[~is_root]]
-    pairs = (links[~is_root] * n_classes + of_words[~is_root]) * n_classes + above
+    pairs = (links[~is_root] * n_classes + of_words[~is_root]) * n_classes + of_words[forest.parents[~is_root]]
     first = np.bincount(of_words[is_root], minlength=n_classes).astype(np.float64)
     steps = np.bincount(pairs, minlength=n_links * n_classes**2).reshape(n_links, n_classes, n_classes)
     emission = np.zeros((len(classes), n_classes))
@@ -94,27 +90,6 @@ def from_classes(forest: Forest, links: np.ndarray, shape: tuple[int, int], clas
         return np.where(counts == 0, floor * counts.max(axis=-1, keepdims=True), counts)
 
     return Table(smoothed(first), smoothed(steps.astype(np.float64)), smoothed(emission))
-
-
-@dataclass(frozen=True)
-class Rates:
-    """How learning goes.
-
-    - ``k``, ``epsilon``: the projection; ``batch``: all the text at once, or online with ``decay`` and ``delay``;
-    - ``prior``, ``prior_steps``: are added to counts of words and of pairs of classes; ``tolerance``: of a pass that
-      hardly gains anything; ``noise``: of splitting.
-    """
-
-    k: int
-    epsilon: float = 0.0
-    batch: bool = True
-    decay: float = 0.6
-    delay: float = 4.0
-    prior: float = 0.0
-    prior_steps: float = 0.0
-    tolerance: float = 1e-5
-    noise: float = 0.05
-    seed: int = 1
 
 
 STATE = {
@@ -131,7 +106,7 @@ PARTIAL = learning.partial("words.hmm", STATE)
 
 
 class Em(learning.Learner):
-    """A learner whose sweeps are passes over a text; a step is a batch.
+    """A learner whose sweeps are passes over a text; a step is a batch. Its ``settings`` leave nothing open.
 
     - ``table``: the counts, those of words divided by ``scale``; ``sums`` (C,): the columns of words;
     - ``doublings``: how often classes are still split;
@@ -140,14 +115,15 @@ class Em(learning.Learner):
     - ``recent``: the log-likelihood a token of the last three passes since the last splitting.
     """
 
-    def __init__(self, batches: list[Batch], start: Table, doublings: int, rates: Rates, pool: Workers, passes: int):
-        self.batches, self.rates = batches, rates
+    def __init__(self, batches: list[Batch], start: Table, doublings: int, settings: HmmSettings, pool: Workers):
+        assert settings.passes is not None
+        self.batches, self.settings = batches, settings
         self.held = [pool.scatter(batch.chunks) for batch in batches]
         self.tokens = sum(batch.tokens for batch in batches)
         self.mass = 1.0 / max(1, len(batches))  # the counts are those of so much of the text
-        self.total, self.stages = passes * len(batches), doublings + 1
+        self.total, self.stages = settings.passes * len(batches), doublings + 1
         self.occurs = start.emission.sum(axis=1) > 0
-        self._begin(start.times(self.mass), 1.0, doublings)
+        self._begin(Table(*(counts * self.mass for counts in start)), 1.0, doublings)
         self.tallies, self.recent = np.zeros(4), np.full(3, -math.inf)
 
     def _begin(self, table: Table, scale: float, doublings: int) -> None:
@@ -158,7 +134,7 @@ class Em(learning.Learner):
 
     def first_and_steps(self) -> tuple[np.ndarray, np.ndarray]:
         """The probabilities of classes of roots (C,), and of children, given their parents, (links, C, C)."""
-        more = self.rates.prior_steps * self.mass
+        more = self.settings.prior_steps * self.mass
         first, steps = self.table.first + more, self.table.steps
         counts = steps.sum(axis=0) + more
         sums = counts.sum(axis=0)
@@ -170,7 +146,7 @@ class Em(learning.Learner):
 
     def emissions(self, ids: np.ndarray | slice = slice(None)) -> np.ndarray:
         """The probabilities of some words, or of all, given their classes, (words, C)."""
-        more = self.rates.prior * self.mass
+        more = self.settings.prior * self.mass
         sums = self.sums + more * np.count_nonzero(self.occurs)
         each = 1.0 / np.where(sums > 0, sums, 1.0)
         rows = self.table.emission[ids] * (self.scale * each)
@@ -190,9 +166,9 @@ class Em(learning.Learner):
     def _stalled(self) -> bool:
         # Hard classes are a saddle: what passes gain from there is little at first, and grows.
         first, before, last = self.recent.tolist()
-        if not self.rates.batch or before == -math.inf:
+        if self.settings.estimator == "online" or before == -math.inf:
             return False
-        return last - before < self.rates.tolerance * abs(last) and last - before <= before - first
+        return last - before < self.settings.tolerance * abs(last) and last - before <= before - first
 
     def steps(self, sweep: int) -> int:
         return len(self.batches)
@@ -204,10 +180,10 @@ class Em(learning.Learner):
             self.double()
         new, tallies = self._expected(number, weights_of(*self.first_and_steps(), self.emissions(batch.types)))
         self.tallies += tallies
-        if self.rates.batch:
-            self._replace(batch, new)
+        if self.settings.estimator == "online":
+            self._absorb(batch, new, (self.settings.delay + t + 1) ** -self.settings.decay)
         else:
-            self._absorb(batch, new, (self.rates.delay + t + 1) ** -self.rates.decay)
+            self._replace(batch, new)
 
     def finish(self, sweep: int) -> np.ndarray:
         """End a pass: the log-likelihood a token, and the mean number of classes that messages kept."""
@@ -219,7 +195,8 @@ class Em(learning.Learner):
         """The expected counts of a batch, those of words by its types, and its tallies."""
         batch, n_classes = self.batches[number], len(weights.first)
         new = Table(np.zeros(n_classes), np.zeros_like(weights.steps), np.zeros((len(batch.types), n_classes)))
-        tallies, now = np.zeros(4), Parameters(weights, min(self.rates.k, n_classes), self.rates.epsilon)
+        now = Parameters(weights, most_kept(self.settings.k_best, n_classes), self.settings.epsilon)
+        tallies = np.zeros(4)
         for chunk, counts in zip(batch.chunks, self.held[number].map(expect, now), strict=True):
             for total, part in zip(new[:2], counts[:2], strict=True):
                 total += part
@@ -238,7 +215,6 @@ class Em(learning.Learner):
         self._begin(Table(new.first, new.steps, emission), 1.0, self.doublings)
 
     def _absorb(self, batch: Batch, new: Table, weight: float) -> None:
-        """Move the counts towards those of a batch."""
         kept, (first, steps, emission) = 1.0 - weight, self.table
         self.scale *= kept
         emission[batch.types] += new.emission * (weight / self.scale)
@@ -250,8 +226,8 @@ class Em(learning.Learner):
     def double(self) -> None:
         first, steps, emission = self.table
         twins = np.repeat(emission, 2, axis=1) / 2
-        changes = Random(self.rates.seed, "hidden Markov split", self.table.n_classes).uniforms(*twins.shape)
-        twins *= 1.0 + self.rates.noise * (2.0 * changes - 1.0)
+        changes = Random(self.settings.seed, "hidden Markov split", self.table.n_classes).uniforms(*twins.shape)
+        twins *= 1.0 + self.settings.noise * (2.0 * changes - 1.0)
         both = np.repeat(np.repeat(steps, 2, axis=1), 2, axis=2) / 4
         self._begin(Table(np.repeat(first, 2) / 2, both, twins), self.scale, self.doublings - 1)
         self.recent = np.full(3, -math.inf)
@@ -270,7 +246,6 @@ class Em(learning.Learner):
     # ---- unfinished work
 
     def state(self) -> dict[str, np.ndarray]:
-        """The counts, and how the present pass has gone so far."""
         state = {"sums": self.sums, "scale": np.array([self.scale]), "tallies": self.tallies, "recent": self.recent}
         return {**self.table._asdict(), **{name: array.copy() for name, array in state.items()}}
 
@@ -288,13 +263,10 @@ class Em(learning.Learner):
 def chain_learner(corpus: Corpus, start: Table, passes: int, tolerance: float, pool: Workers) -> Em:
     """A learner of plain hidden Markov models: all sentences of a text as chains, all classes of every message."""
     forest, classes = Forest.chain(corpus), start.n_classes
-    links = np.zeros(forest.n_tokens, np.int32)
-    batches = batches_of(forest, links, forest.n_tokens, chunk_size(classes, classes))
-    return Em(batches, start, 0, Rates(classes, tolerance=tolerance), pool, passes)
+    batches = batches_of(forest, np.zeros(forest.n_tokens, np.int32), forest.n_tokens, chunk_size(classes, classes))
+    settings = HmmSettings(k_best="all", passes=passes, tolerance=tolerance, prior=0.0, prior_steps=0.0)
+    return Em(batches, start, 0, settings, pool)
 
-
-SHARED = 0
-"""The link whose table is that of all relations without one of their own."""
 
 MOST = 8192
 """A chunk has hardly more tokens."""
@@ -329,6 +301,11 @@ class Parameters(NamedTuple):
     epsilon: float
 
 
+def most_kept(k_best: int | str | None, n_classes: int) -> int:
+    """At most how many classes of a message are kept."""
+    return min(k_best, n_classes) if isinstance(k_best, int) else n_classes
+
+
 def chunk_size(classes: int, kept: int) -> int:
     """How many tokens a chunk has: fewer where each takes long."""
     return int(np.clip((1 << 28) // (classes * kept), MOST // 8, MOST))
@@ -336,16 +313,15 @@ def chunk_size(classes: int, kept: int) -> int:
 
 def links_of(forest: Forest, relations: list[str]) -> np.ndarray:
     """Which table of transitions leads to each token, int32 (n_tokens,): that of its relation, without subtypes, if it
-    is one of the given ones, which are numbered from 1 on, else the shared one."""
-    if not relations:
+    is one of the given ones, which are numbered from 1 on, else 0, the one that all others share."""
+    if forest.relations is None:
         return np.zeros(forest.n_tokens, np.int32)
-    assert forest.relations is not None
     number = {name: link for link, name in enumerate(relations, 1)}
-    groups = [number.get(value.partition(":")[0], SHARED) for value in forest.relations.values]
+    groups = [number.get(value.partition(":")[0], 0) for value in forest.relations.values]
     return np.array(groups, np.int32)[forest.relations.ids]
 
 
-def _chunk(forest: Forest, links: np.ndarray, first: int, last: int, rows: np.ndarray | None) -> Chunk:
+def chunk_of(forest: Forest, links: np.ndarray, first: int, last: int, rows: np.ndarray | None = None) -> Chunk:
     """The sentences first..last-1; ``rows``: the ids whose emissions go with the batch, ascending (None: all)."""
     starts = forest.corpus.sentence_starts[first : last + 1]
     here = slice(starts[0], starts[-1])
@@ -364,21 +340,13 @@ def _chunk(forest: Forest, links: np.ndarray, first: int, last: int, rows: np.nd
     return Chunk(nodes, types, order)
 
 
-def chunks(forest: Forest, links: np.ndarray, size: int) -> Iterator[Chunk]:
-    """A text in chunks of about ``size`` tokens; words are ids of its vocabulary."""
-    bounds = chunks_of(forest.corpus.lengths, size)
-    for first, last in pairwise(bounds):
-        yield _chunk(forest, links, first, last, None)
-
-
 def batches_of(forest: Forest, links: np.ndarray, tokens: int, size: int) -> list[Batch]:
     """A text in batches of about so many tokens, each in chunks of about ``size``."""
     lengths, starts, result = forest.corpus.lengths, forest.corpus.sentence_starts, []
-    bounds = chunks_of(lengths, tokens)
-    for first, last in pairwise(bounds):
+    for first, last in pairwise(chunks_of(lengths, tokens)):
         types = np.unique(forest.corpus.tokens[starts[first] : starts[last]])
         inner = first + chunks_of(lengths[first:last], size)
-        parts = [_chunk(forest, links, a, b, types) for a, b in pairwise(inner)]
+        parts = [chunk_of(forest, links, a, b, types) for a, b in pairwise(inner)]
         result.append(Batch(parts, types, int(starts[last] - starts[first])))
     return result
 
@@ -388,7 +356,7 @@ def weights_of(first: np.ndarray, steps: np.ndarray, emission: np.ndarray) -> tr
     return trees.Weights(first, steps, np.ascontiguousarray(steps.transpose(0, 2, 1)), emission)
 
 
-def _ready(chunk: Chunk, weights: trees.Weights) -> tuple[trees.Nodes, trees.Weights]:
+def ready(chunk: Chunk, weights: trees.Weights) -> tuple[trees.Nodes, trees.Weights]:
     """Nodes and weights as all kernels get them, wherever they come from."""
     types = np.int32, np.int32, np.int32, np.int32, np.int64
     nodes = trees.Nodes(*map(frozen, chunk.nodes, types))
@@ -396,8 +364,7 @@ def _ready(chunk: Chunk, weights: trees.Weights) -> tuple[trees.Nodes, trees.Wei
 
 
 def expect(chunk: Chunk, now: Parameters) -> trees.Counts:
-    """What is expected of a chunk."""
-    nodes, weights = _ready(chunk, now.weights)
+    nodes, weights = ready(chunk, now.weights)
     links, classes, _ = weights.steps.shape
     counts = trees.Counts.empty(classes, links, len(chunk.types), len(nodes.starts) - 1)
     trees.expectations(nodes, weights, now.k, now.epsilon, counts)
@@ -409,36 +376,3 @@ def token_shares(chunk: Chunk, now: Parameters) -> np.ndarray:
     n = len(chunk.order)
     apart = chunk._replace(nodes=chunk.nodes._replace(places=chunk.order), types=np.arange(n, dtype=np.int32))
     return expect(apart, now).emission
-
-
-def likelihoods(chunk: Chunk, now: Parameters) -> tuple[np.ndarray, int]:
-    """The log-likelihood of each sentence of a chunk, float64, and how many entries of messages were kept."""
-    nodes, weights = _ready(chunk, now.weights)
-    result, tallies = np.empty(len(nodes.starts) - 1), np.zeros(2, np.int64)
-    trees.likelihoods(nodes, weights, now.k, now.epsilon, result, tallies)
-    return result, int(tallies[0])
-
-
-def best_classes(chunk: Chunk, logs: trees.Weights) -> np.ndarray:
-    """The most likely classes of a chunk under the logarithms of a model, int32 (tokens,); -1 where a sentence is
-    impossible."""
-    nodes, logs = _ready(chunk, logs)
-    classes, scores = np.empty(len(chunk.order), np.int32), np.empty(len(nodes.starts) - 1)
-    trees.best_classes(nodes, logs, classes, scores)
-    return _in_order(chunk, classes)
-
-
-def random_classes(chunk: Chunk, weights: trees.Weights, seed: int, first: int) -> np.ndarray:
-    """Classes of a chunk drawn from a model, given the words, int32 (tokens,); ``first``: the number of its first
-    sentence in the text."""
-    nodes, weights = _ready(chunk, weights)
-    classes = np.empty(len(chunk.order), np.int32)
-    trees.random_classes(nodes, weights, seed, purpose_id("classes"), first, classes)
-    return _in_order(chunk, classes)
-
-
-def _in_order(chunk: Chunk, values: np.ndarray) -> np.ndarray:
-    """What belongs to the nodes of a chunk, (n, ...), in the order of its tokens."""
-    result = np.empty_like(values)
-    result[chunk.order] = values
-    return result

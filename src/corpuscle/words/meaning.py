@@ -86,8 +86,7 @@ def write_tokens(model: HmmClasses, text: Corpus | Forest, path: AnyPath, k: int
         places = ((s, p) for s, length in enumerate(corpus.lengths.tolist()) for p in range(length))
         words = iter(corpus.tokens.tolist())
         for chunk in model.posteriors(text):
-            best = np.argsort(-chunk, axis=1, kind="stable")[:, :k]
-            for classes, row in zip(best, chunk, strict=True):
+            for classes, row in zip(np.argsort(-chunk, axis=1, kind="stable")[:, :k], chunk, strict=True):
                 shares = " ".join(f"{c}:{row[c]:.4g}" for c in classes.tolist() if row[c] > 0)
                 yield *next(places), corpus.vocab.word(next(words)), shares
 
@@ -135,8 +134,7 @@ class Meaning(MeaningSettings):
         if self.tagged and term.tag:
             id = self.vocab.id(f"{self.spelled(term.word)}/{term.tag}")
             return [id] if id != UNKNOWN and self.counts[id] > 0 else []
-        found = self._readings.get(self.spelled(term.word), [])
-        return sorted(found, key=lambda id: self.tag(id) != NOUN)
+        return sorted(self._readings.get(self.spelled(term.word), []), key=lambda id: self.tag(id) != NOUN)
 
     def find(self, term: Term) -> int | None:
         """The id of a word: a noun if there is one, else the most frequent part of speech; None if it is unknown."""
@@ -161,13 +159,13 @@ class Meaning(MeaningSettings):
             parsed = parse_phrase(text) if isinstance(text, str) else text
             if isinstance(parsed, Phrase):
                 return parsed
-            return phrase_of([self._with_tag(term) for term in parsed])
+            tagged = []
+            for term in parsed:
+                found = self._readings.get(self.spelled(term.word))
+                tagged.append(Term(term.word, self.tag(found[0])) if found and not term.tag else term)
+            return phrase_of(tagged)
         except ValueError as error:
             raise SettingError(f"the phrase {str(text)[:60]!r}: {error}") from None
-
-    def _with_tag(self, term: Term) -> Term:
-        found = self._readings.get(self.spelled(term.word))
-        return Term(term.word, self.tag(found[0])) if found and not term.tag else term
 
     def rare(self, ids: Any) -> np.ndarray:
         """Whether words have fewer tokens than ``rare_below``, bool; their counts are sums, and rounded."""
@@ -349,9 +347,8 @@ def compose(
     stretch: float = 2.0,
     ways: Sequence[str] = COMPOSITIONS,
 ) -> Composed:
-    """Phrases as distributions, in each of some ways; a phrase with an unknown word is an error.
-
-    ``weight``: how much the head counts in ``weighted``, from 0 to 1; ``stretch``: that of ``dilation``, from 1 on."""
+    """Phrases as distributions, in each of some ways; a phrase with an unknown word is an error. ``weight``: that of
+    the head in ``weighted``, from 0 to 1; ``stretch``: that of ``dilation``, from 1 on."""
     if not set(ways) <= set(COMPOSITIONS) or not ways:
         raise SettingError(f"ways to compose are {', '.join(COMPOSITIONS)}; not {', '.join(map(str, ways))}")
     if not 0 <= weight <= 1 or not stretch >= 1:
@@ -372,19 +369,14 @@ def compose(
             elif way == "weighted":
                 result = weight * rows[head] + (1 - weight) * others.mean(axis=0)
             elif way == "dilation":
-                result = _dilated(rows[head], others, stretch)
+                result = rows[head]
+                for other in others:
+                    result = (other @ other) * result + (stretch - 1) * (other @ result) * other
             else:
                 result = _product(rows, meaning.least_probability)
                 vanished += result is None
             found[way][i] = 1.0 / rows.shape[1] if result is None else result / result.sum()
     return Composed(found, vanished, impossible)
-
-
-def _dilated(head: np.ndarray, others: np.ndarray, stretch: float) -> np.ndarray:
-    """A head (C,), stretched along each of the others (n, C)."""
-    for other in others:
-        head = (other @ other) * head + (stretch - 1) * (other @ head) * other
-    return head
 
 
 def _product(rows: np.ndarray, least: float) -> np.ndarray | None:

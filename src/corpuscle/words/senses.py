@@ -56,10 +56,9 @@ class Sentences(NamedTuple):
 
 
 class Token(NamedTuple):
-    """A token of a word: its id, its sentence and place in it, both from 0 on, the sentence as people read it, and a
-    few words around the token."""
+    """A token of a word: its sentence and place in it, both from 0 on, the sentence as people read it, and a few words
+    around the token."""
 
-    id: int
     sentence: int
     place: int
     shown: str
@@ -77,63 +76,50 @@ class Sense(NamedTuple):
     tokens: list[Token]
 
 
-def sentences_of(model: HmmClasses, bank: Treebank, path: AnyPath | None = None) -> Sentences:
-    """The sentences of a treebank for a model."""
-    return Sentences(forest_of(bank, model.structure, model.layer, model.preprocessing, path), bank.text)
+def sentences_of(model: HmmClasses, text: Treebank | Corpus) -> Sentences:
+    if isinstance(text, Treebank):
+        return Sentences(forest_of(text, model.structure, model.layer, model.preprocessing), text.text)
+    return Sentences(Forest.chain(text), lambda i: " ".join(text.words(i)))
 
 
 def read_sentences(model: HmmClasses, path: AnyPath) -> Sentences:
     """A text for a model: trees (CoNLL-U) where it needs them, else a treebank or plain text by the name of the file.
     Trees cannot be made of plain text: ``InputError``."""
     if is_treebank(path) or (model.structure == "tree" and os.fspath(path) == "-"):
-        return sentences_of(model, read_conllu(path), path)
+        return sentences_of(model, read_conllu(path))
     if model.structure == "tree":
         raise InputError(path, None, "trees are needed, and this is no CoNLL-U file (.conllu)")
-    corpus = read_text(path, preprocessing=model.preprocessing)
-    return Sentences(Forest.chain(corpus), lambda i: " ".join(corpus.words(i)))
+    return sentences_of(model, read_text(path, preprocessing=model.preprocessing))
 
 
-def tokens_of(
-    meaning: Meaning, ids: Sequence[int], sentences: Sentences, most: int | None = None
-) -> tuple[list[Token], np.ndarray]:
-    """The tokens of some words in a text, and their distributions in context, float64 (tokens, C): all of them, or as
-    many as are wanted, evenly over the text. Sentences that the model thinks impossible are left out."""
+def tokens_of(meaning: Meaning, id: int, sentences: Sentences, most: int) -> tuple[list[Token], np.ndarray]:
+    """The tokens of a word in a text, at most ``most``, evenly over the text, and their distributions in context,
+    float64 (tokens, C). Sentences that the model thinks impossible are left out."""
     forest = sentences.text.recode(meaning.vocab)
     starts = forest.corpus.sentence_starts
-    found = np.flatnonzero(np.isin(forest.corpus.tokens, np.asarray(ids)))
-    if most is not None and len(found) > most:
+    found = np.flatnonzero(forest.corpus.tokens == id)
+    if len(found) > most:
         found = found[np.arange(most) * len(found) // most]
     where = np.searchsorted(starts, found, side="right") - 1
     chosen = np.unique(where)
-    rows = np.concatenate([
-        np.empty((0, meaning.vectors.shape[1])), *meaning.model.posteriors(forest.select(chosen))
-    ]).astype(np.float64)  # fmt: skip
+    rows = np.concatenate([np.empty((0, meaning.vectors.shape[1])), *meaning.model.posteriors(forest.select(chosen))])
     begins = np.concatenate([[0], np.cumsum(forest.corpus.lengths[chosen])])
     places = found - starts[where]
     rows = rows[begins[np.searchsorted(chosen, where)] + places]
     possible = rows.any(axis=1)
-    tokens = [
-        Token(int(forest.corpus.tokens[at]), int(s), int(p), sentences.shown(int(s)), _near(sentences.text, int(at)))
-        for at, s, p in zip(found[possible], where[possible], places[possible], strict=True)
-    ]
+    tokens = []
+    for s, p in zip(where[possible].tolist(), places[possible].tolist(), strict=True):
+        # Two words on either side, without parts of speech.
+        near = [word.rpartition("/")[0] or word for word in sentences.text.corpus.words(s)[max(0, p - 2) : p + 3]]
+        tokens.append(Token(s, p, sentences.shown(s), " ".join(near)))
     return tokens, rows[possible] / rows[possible].sum(axis=1, keepdims=True)
-
-
-def _near(text: Forest, at: int) -> str:
-    """A token with two words on either side, without parts of speech."""
-    corpus: Corpus = text.corpus
-    sentence = int(np.searchsorted(corpus.sentence_starts, at, side="right")) - 1
-    begin, end = corpus.sentence_starts[sentence : sentence + 2]
-    ids = corpus.tokens[max(begin, at - 2) : min(end, at + 3)]
-    words = [corpus.vocab.word(int(id)) for id in ids]
-    return " ".join(word.rpartition("/")[0] or word for word in words)
 
 
 def _tokens_or_error(
     meaning: Meaning, word: str, sentences: Sentences, most: int
 ) -> tuple[int, list[Token], np.ndarray]:
     id = meaning.id(word)
-    tokens, rows = tokens_of(meaning, [id], sentences, most)
+    tokens, rows = tokens_of(meaning, id, sentences, most)
     if not tokens:
         raise SettingError(f"the word {meaning.vocab.word(id)!r} does not occur in these sentences")
     return id, tokens, rows
@@ -167,8 +153,7 @@ def substitutes(
     """Tokens of a word, at most so many, each with the ``k`` words that are most like it where it stands, of the same
     part of speech."""
     id, tokens, rows = _tokens_or_error(meaning, word, sentences, most)
-    found = (meaning.nearest(row, k, meaning.tag(id), [id]) for row in rows)
-    return list(zip(tokens, found, strict=True))
+    return list(zip(tokens, (meaning.nearest(row, k, meaning.tag(id), [id]) for row in rows), strict=True))
 
 
 def draw_meanings(
@@ -185,7 +170,7 @@ def draw_meanings(
     for id in given:
         near = meaning.nearest(meaning.vectors[id], k, meaning.tag(id), given)
         if sentences is not None:
-            more, distributions = tokens_of(meaning, [id], sentences, most)
+            more, distributions = tokens_of(meaning, id, sentences, most)
             tokens, rows = tokens + more, np.concatenate([rows, distributions])
             for row in distributions:
                 near += meaning.nearest(row, 2, meaning.tag(id), given)
@@ -208,18 +193,17 @@ def draw_meanings(
     return place_map(names, title=title, description=spoken)
 
 
-def classical_scaling(distances: np.ndarray, dimensions: int = 2) -> tuple[np.ndarray, float]:
-    """Coordinates of points with the given distances (n, n), float64 (n, dimensions), and which share of the squared
-    distances they keep; the coordinate furthest from 0 on each axis is positive."""
+def classical_scaling(distances: np.ndarray) -> tuple[np.ndarray, float]:
+    """Coordinates of points with the given distances (n, n), float64 (n, 2), and which share of the squared distances
+    they keep; the coordinate furthest from 0 on each axis is positive."""
     squares = np.asarray(distances, np.float64) ** 2
     inner = -0.5 * (squares - squares.mean(axis=0) - squares.mean(axis=1)[:, None] + squares.mean())
     values, vectors = np.linalg.eigh(inner)
-    order = np.argsort(-values, kind="stable")[:dimensions]
+    order = np.argsort(-values, kind="stable")[:2]
     kept = np.maximum(values[order], 0.0)
-    places = np.zeros((len(squares), dimensions))
+    places = np.zeros((len(squares), 2))
     places[:, : len(order)] = vectors[:, order] * np.sqrt(kept)
-    furthest = np.abs(places).argmax(axis=0)
-    places *= np.where(places[furthest, np.arange(dimensions)] < 0, -1.0, 1.0)
+    places *= np.where(places[np.abs(places).argmax(axis=0), [0, 1]] < 0, -1.0, 1.0)
     total = np.maximum(values, 0.0).sum()
     return places, float(kept.sum() / total) if total > 0 else 1.0
 

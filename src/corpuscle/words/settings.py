@@ -11,27 +11,22 @@ from corpuscle.errors import SettingError
 from corpuscle.settings import Parallel, Seeded, Settings, setting
 from corpuscle.text.settings import TextSettings
 
-STRUCTURES = ("chain", "tree")
-LAYERS = ("form", "lemma", "form/tag", "lemma/tag")
-
 STARTS = ("best", "frequent", "cyclic", "random")
 WAYS = ("count", "emission", "share", "lift")
 """What words of a class are chosen by, see ``HmmClasses.words_of``."""
-INITS = ("exchange", "brown", "random")
-"""Where hidden Markov models begin: classes of another method, by its name in the catalogue, or random."""
-
 MEASURES = ("hellinger", "js", "kl", "cosine")
-PRIORS = ("uniform", "marginal", "jeffrey")
-"""What is assumed of a head before its dependents are seen, see ``Meaning.mapped``."""
 
 
 class StructureSettings(Settings):
     """A learner that reads running text, where the parent of a word is its left neighbour, or treebanks."""
 
     structure: str = setting(
-        "The parent of a word: its left neighbour, or its head in a CoNLL-U file.", default="chain", choices=STRUCTURES
+        "The parent of a word: its left neighbour, or its head in a CoNLL-U file.",
+        default="chain", choices=("chain", "tree"),
+    )  # fmt: skip
+    layer: str = setting(
+        "What a word of a CoNLL-U file is.", default="form", choices=("form", "lemma", "form/tag", "lemma/tag")
     )
-    layer: str = setting("What a word of a CoNLL-U file is.", default="form", choices=LAYERS)
 
     def read(self, *paths: Any) -> Any:
         """Files as a text of this learner: plain text as a ``Corpus``, treebanks as a ``Forest``."""
@@ -45,7 +40,7 @@ class ClassSettings(Settings):
 
     classes: int = setting("How many classes.", default=100, low=1, high=10_000)
     min_count: int = setting("Rarer words are one type, the unknown word.", default=1, low=1, high=10**9)
-    max_types: int | None = setting("Keep only so many of the most frequent words.", default=None, low=1, high=10**9)
+    max_types: int | None = setting("Keep only the N most frequent words.", default=None, low=1, high=10**9)
 
 
 class ExchangeSettings(ClassSettings, StructureSettings, TextSettings, Parallel, Seeded):
@@ -58,9 +53,7 @@ class ExchangeSettings(ClassSettings, StructureSettings, TextSettings, Parallel,
 class BrownSettings(ClassSettings, StructureSettings, TextSettings, Parallel):
     """Settings of Brown clustering."""
 
-    passes: int = setting(
-        "Then exchange words between the classes, in at most so many passes.", default=0, low=0, high=10**9
-    )
+    passes: int = setting("At most N passes that exchange words after the merging.", default=0, low=0, high=10**9)
 
 
 class VectorSettings(Settings):
@@ -68,7 +61,7 @@ class VectorSettings(Settings):
 
     dimensions: int = setting("How many numbers a vector has.", default=100, low=1, high=10_000)
     min_count: int = setting("Rarer words have no vectors of their own.", default=5, low=1, high=10**9)
-    max_types: int | None = setting("Keep only so many of the most frequent words.", default=None, low=1, high=10**9)
+    max_types: int | None = setting("Keep only the N most frequent words.", default=None, low=1, high=10**9)
     rare: str = setting(
         "What rarer words are: one unknown word, or classes of words that look alike.",
         default="unknown",
@@ -76,7 +69,7 @@ class VectorSettings(Settings):
     )
     exponent: float = setting("Directions count by this power of their singular values.", default=0.5, low=0, high=4)
     common: int | None = setting(
-        "Remove the mean of all vectors and so many of their main directions; 0: neither.",
+        "Remove the mean of all vectors and their N main directions; 0: neither.",
         default=None,
         low=0,
         shown="a fiftieth of the dimensions",
@@ -97,7 +90,7 @@ class VectorSettings(Settings):
 class FactorSettings(Settings):
     """A method that factors one large matrix."""
 
-    drop_first: int = setting("Leave out so many of the first directions.", default=0, low=0)
+    drop_first: int = setting("Leave out the first N directions.", default=0, low=0)
     rounds: int = setting("Rounds of the singular value decomposition; more are more exact.", default=16, low=4)
 
 
@@ -123,9 +116,7 @@ class PpmiSettings(WindowSettings, FactorSettings, VectorSettings, TextSettings,
 
     exponent: float = setting("Directions count by this power of their singular values.", default=0.25, low=0, high=4)
     smoothing: float = setting("Contexts count by this power of their frequency.", default=0.75, above=0, high=1)
-    negative: float = setting(
-        "Only what occurs this many times more often than by chance counts.", default=2.0, above=0, high=1000
-    )
+    negative: float = setting("Count what is N times more frequent than by chance.", default=2.0, above=0, high=1000)
 
 
 class SvdSettings(WindowSettings, FactorSettings, VectorSettings, TextSettings, Seeded, Parallel):
@@ -139,7 +130,7 @@ class CanonicalSettings(Settings):
 
     window: int = setting("How many words on either side.", default=2, low=1, high=100)
     power: float = setting("Take this power of all counts; 0.5 is their square root.", default=0.5, above=0, high=1)
-    kappa: float = setting("Add so much to the count of every word, against rare ones.", default=1.0, low=0)
+    kappa: float = setting("Added to the count of every word, against rare ones.", default=1.0, low=0)
 
 
 class TsccaSettings(CanonicalSettings, FactorSettings, VectorSettings, TextSettings, Seeded, Parallel):
@@ -155,10 +146,8 @@ class OsccaSettings(CanonicalSettings, FactorSettings, VectorSettings, TextSetti
 class LrmvlSettings(VectorSettings, TextSettings, Seeded, Parallel):
     """Settings of LR-MVL: left and right contexts of all lengths, smoothed."""
 
-    rates: tuple[float, ...] = setting(
-        "How fast contexts are forgotten, one or more.", default=(0.25, 0.5), above=0, high=1
-    )
-    passes: int = setting("At most so many passes over the text.", default=10, low=1, high=10**9)
+    rates: tuple[float, ...] = setting("Rates at which contexts are forgotten.", default=(0.25, 0.5), above=0, high=1)
+    passes: int = setting("At most N passes over the text.", default=10, low=1, high=10**9)
     last: str = setting(
         "Vectors in the end: means over the tokens of a word, or canonical directions.",
         default="mean",
@@ -171,43 +160,32 @@ class HmmSettings(StructureSettings, TextSettings, Seeded, Parallel):
 
     classes: int = setting("How many classes.", default=128, low=1, high=10_000)
     init: str = setting(
-        "Where learning begins: classes of another method, or random.", default="exchange", choices=INITS
-    )
+        "Where learning begins: classes of another method, or random.",
+        default="exchange", choices=("exchange", "brown", "random"),
+    )  # fmt: skip
     estimator: str = setting(
         "Learn from all the text at once (batch) or from some of it at a time (online).",
         default="auto", choices=("auto", "batch", "online"), shown="online from 100,000 tokens on",
     )  # fmt: skip
-    passes: int | None = setting(
-        "At most so many passes over the text.", default=None, low=0, high=100_000, shown="50; online 10"
-    )
-    tolerance: float = setting(
-        "Batch learning ends when a pass raises the log-likelihood by less than this part.", default=1e-5, low=0.0
-    )
+    passes: int | None = setting("At most N passes.", default=None, low=0, high=100_000, shown="50; online 10")
+    tolerance: float = setting("Relative gain of log-likelihood at which batch learning ends.", default=1e-5, low=0.0)
     k_best: int | str | None = setting(
-        "Keep only so many classes of a message.",
+        "Keep only the N likeliest classes of a message.",
         default=None, low=1, words=("all",), shown="16 from 64 classes on, else all",
     )  # fmt: skip
-    epsilon: float = setting(
-        "Keep the fewest classes that have all of a message but this part.", default=0.0, low=0.0, below=1.0
-    )
-    split: int | None = setting(
-        "Begin with so many classes and double them on the way.", default=None, low=1, shown="all classes at once"
-    )
-    noise: float = setting(
-        "By how much the words of a class change when it is split.", default=0.05, low=0.0, below=1.0
-    )
+    epsilon: float = setting("Greatest share of a message that may be dropped.", default=0.0, low=0.0, below=1.0)
+    split: int | None = setting("Begin with N classes; double them.", default=None, low=1, shown="all classes at once")
+    noise: float = setting("Relative change of the words of a class that is split.", default=0.05, low=0.0, below=1.0)
     decay: float = setting("Batch t of online learning counts 1 / (delay + t)^decay.", default=0.6, low=0.5, high=1.0)
     delay: float = setting("See --decay.", default=4.0, low=0.0, high=1e6)
     batch_tokens: int = setting("How many tokens a batch of online learning has.", default=10_000, low=1)
-    floor: float = setting(
-        "What zeros of given classes become, as a part of the largest count.", default=1e-5, low=0.0, below=1.0
-    )
+    floor: float = setting("Zeros of given classes become this part of the largest.", default=1e-5, low=0.0, below=1.0)
     prior: float = setting("Of every word in every class, as a count.", default=0.01, low=0.0, high=1e3)
     prior_steps: float = setting("Of every class after every class, as a count.", default=0.3, low=0.0, high=1e3)
     labelled: bool = setting("Trees: a table of transitions for every relation that is not rare.", default=False)
     max_length: int | None = setting("Longer sentences are not learned from.", default=None, low=1)
     min_count: int = setting("Rarer words are one type, the unknown word.", default=1, low=1, high=10**9)
-    max_types: int | None = setting("Keep only so many of the most frequent words.", default=25_000, low=1, high=10**9)
+    max_types: int | None = setting("Keep only the N most frequent words.", default=25_000, low=1, high=10**9)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -226,12 +204,10 @@ class MeaningSettings(Settings):
         default="hellinger", choices=MEASURES,
     )  # fmt: skip
     least_probability: float = setting(
-        "What smaller probabilities become where logarithms or products are taken.", default=1e-12, above=0, below=0.1
+        "Lower bound on probabilities in logarithms and products.", default=1e-12, above=0, below=0.1
     )
     head_prior: str = setting(
         "What is assumed of the class of a head when a dependent is compared with it.",
-        default="uniform", choices=PRIORS,
+        default="uniform", choices=("uniform", "marginal", "jeffrey"),
     )  # fmt: skip
-    rare_below: int = setting(
-        "Words with fewer tokens count as rare: their vectors are uncertain.", default=10, low=0, high=10**9
-    )
+    rare_below: int = setting("Words with fewer tokens are rare, with unsure vectors.", default=10, low=0, high=10**9)

@@ -70,10 +70,8 @@ def judge_pairs(
     seed: int = 1,
 ) -> Result:
     """Spearman's correlation of similarities with the scores of pairs of words. Figures: ``spearman``, ``pairs``,
-    ``covered`` (both words are known), ``rare`` (one of them is, of those).
-
-    ``best``: see ``pair_scores``; ``unknown``: pairs with an unknown word are left out (``drop``), or get the mean of
-    the other similarities (``mean``)."""
+    ``covered`` (both words are known), ``rare`` (one of these is rare). ``best``: see ``pair_scores``; ``unknown``:
+    pairs with an unknown word are left out (``drop``), or get the mean of the other similarities (``mean``)."""
     if unknown not in ("drop", "mean"):
         raise SettingError(f"unknown is drop or mean; not {unknown!r}")
     gold = np.array([pair.score for pair in pairs], np.float64)
@@ -83,10 +81,7 @@ def judge_pairs(
     repeated = len(pairs) - len({frozenset(pair[:2]) for pair in pairs})
     if repeated:
         warn(f"{repeated} of {len(pairs)} pairs stand there twice, and count twice")
-    if unknown == "mean":
-        scores, used = np.where(known, scores, scores[known].mean()), np.ones(len(pairs), bool)
-    else:
-        used = known
+    scores, used = np.where(known, scores, scores[known].mean()), known | (unknown == "mean")
     result = spearman(scores[used], gold[used], pairs=len(pairs), draws=draws, seed=seed)
     figures = {**result.figures, "covered": int(known.sum()), "rare": int((rare & known).sum())}
     shown = (*result.shown, Shown("rare", "pairs with a rare word", ","))

@@ -109,34 +109,28 @@ def signature_of(word: str) -> str:
 
 
 def vocabulary_of(vocab: Vocab, min_count: int, max_types: int | None, rare: str) -> tuple[Vocab, np.ndarray]:
-    """A vocabulary cut at these bounds and sorted by falling counts, and a map from old ids to new ones, int32.
-
-    With ``rare`` "signature" the types below are put into classes by their signatures, those classes that are not rare
-    themselves; everything else is ``UNKNOWN``.
-    """
+    """A vocabulary cut at these bounds and sorted by falling counts, and a map from old ids to new ones, int32. With
+    ``rare`` "signature" the types below are put into classes by their signatures, those classes that are not rare
+    themselves; everything else is ``UNKNOWN``."""
     if rare == "signature":
-        _, mapping = vocab.cut(min_count, max_types)
-        gone = np.flatnonzero(mapping[FIRST:] == UNKNOWN) + FIRST
+        gone = np.flatnonzero(vocab.cut(min_count, max_types)[1][FIRST:] == UNKNOWN) + FIRST
         names = [signature_of(vocab.word(int(id))) for id in gone]
         # Strings of the text that are spelled like a class are of that class.
         strings = np.array(vocab.strings[FIRST:], dtype=object)
         strings[gone - FIRST] = names
         unique = {word: number for number, word in enumerate(dict.fromkeys(strings))}
         numbers = np.array([unique[word] for word in strings], np.int64)
-        counts = np.bincount(numbers, vocab.counts[FIRST:], len(unique)).astype(np.int64)
-        merged = Vocab.from_words(unique, counts)
+        merged = Vocab.from_words(unique, np.bincount(numbers, vocab.counts[FIRST:], len(unique)).astype(np.int64))
         merged.counts[:FIRST] = vocab.counts[:FIRST]
-        first = np.concatenate([np.arange(FIRST), FIRST + numbers])
-        smaller, second = merged.cut(min_count)
-        mapping = second[first]
+        smaller, mapping = merged.cut(min_count)
+        mapping = mapping[np.concatenate([np.arange(FIRST), FIRST + numbers])]
     else:
         smaller, mapping = vocab.cut(min_count, max_types)
     order = np.argsort(-smaller.counts[FIRST:], kind="stable") + FIRST
     rank = np.arange(len(smaller), dtype=np.int32)
     rank[order] = np.arange(FIRST, len(smaller))
-    counts = smaller.counts
     result = smaller.subset(order)
-    result.counts = np.concatenate([counts[:FIRST], counts[order]])
+    result.counts = np.concatenate([smaller.counts[:FIRST], smaller.counts[order]])
     return result, rank[mapping]
 
 

@@ -60,12 +60,8 @@ VECTORS = {
 }
 """The arrays of every method; each adds those of its contexts."""
 
-Neighbour = tuple[str, float]
-"""A word and its cosine."""
-
 
 def check_vectors(loaded: Container) -> None:
-    """What the declarations of the arrays cannot say."""
     if loaded.arrays["vectors"].shape[1] != loaded.settings.get("dimensions") or not loaded.arrays["vectors"].size:
         raise ValueError("its vectors do not have the dimensions that it names")
     values = loaded.arrays["singular_values"]
@@ -141,10 +137,8 @@ class WordVectors(VectorSettings, TextSettings, Seeded, Model):
         """How many directions must be found, of at most so many that there can be, if the first ones are dropped."""
         wanted = self.dimensions + dropped
         if wanted > most:
-            reason = f"{self.dimensions} dimensions" + (f" after {dropped}" if dropped else "")
-            raise SettingError(
-                f"{reason} are too many for {len(self.vocab_) - FIRST} words: at most {most} can be found"
-            )
+            what = f"{self.dimensions} dimensions" + (f" after {dropped}" if dropped else "")
+            raise SettingError(f"{what} are too many for {len(self.vocab_) - FIRST} words: at most {most} can be found")
         return wanted
 
     def _keep(self, projection: np.ndarray, values: np.ndarray, dropped: int = 0) -> None:
@@ -193,11 +187,9 @@ class WordVectors(VectorSettings, TextSettings, Seeded, Model):
         return self.spelled(word) in self.vocab_
 
     def vectors_of(self, words: Sequence[str]) -> np.ndarray:
-        """The vectors of words, float32 (words, dimensions).
-
-        A word that the training text had too rarely, or never, has that of its spelling; without known pieces, that of
-        its signature, if such classes were learned, or of the unknown word, if it has one; else zeros.
-        """
+        """The vectors of words, float32 (words, dimensions). A word that the training text had too rarely, or never,
+        has that of its spelling; without known pieces, that of its signature, if such classes were learned, or of the
+        unknown word, if it has one; else zeros."""
         spelled = [self.spelled(word) for word in words]
         ids = self.vocab_.encode(spelled)
         found = self.vectors_[ids]
@@ -223,10 +215,7 @@ class WordVectors(VectorSettings, TextSettings, Seeded, Model):
 
     def apply(self, corpus: Corpus) -> tuple[Vocab, np.ndarray]:
         """The words of a text, which has been prepared as the settings say, with their vectors (len(vocab),
-        dimensions).
-
-        Unknown words get theirs from what stands around them in this text, and from their spelling.
-        """
+        dimensions); those of unknown words come from their contexts in this text and from their spelling."""
         corpus = corpus.counted()
         ids = self.vocab_.mapping_from(corpus.vocab)
         new = np.flatnonzero(ids[FIRST:] == UNKNOWN) + FIRST
@@ -240,7 +229,7 @@ class WordVectors(VectorSettings, TextSettings, Seeded, Model):
 
     # ---- what can be asked
 
-    def _ranked(self, query: np.ndarray, k: int, without: Iterable[str]) -> list[Neighbour]:
+    def _ranked(self, query: np.ndarray, k: int, without: Iterable[str]) -> list[tuple[str, float]]:
         """The ``k`` words whose vectors have the largest cosines with a query."""
         cosines = self.vectors_[FIRST:] @ (query / max(np.linalg.norm(query), np.finfo(np.float32).tiny))
         cosines[~self.vectors_[FIRST:].any(axis=1)] = -np.inf
@@ -250,11 +239,11 @@ class WordVectors(VectorSettings, TextSettings, Seeded, Model):
         best = np.argsort(-cosines, kind="stable")[:k]
         return [(self.vocab_.word(FIRST + int(i)), float(cosines[i])) for i in best if np.isfinite(cosines[i])]
 
-    def nearest(self, word: str, k: int = 10) -> list[Neighbour]:
+    def nearest(self, word: str, k: int = 10) -> list[tuple[str, float]]:
         """The ``k`` words nearest to a word, with their cosines."""
         return self._ranked(self.vector(word), k, [word])
 
-    def analogy(self, a: str, b: str, c: str, k: int = 10) -> list[Neighbour]:
+    def analogy(self, a: str, b: str, c: str, k: int = 10) -> list[tuple[str, float]]:
         """The ``k`` words that are to ``c`` what ``b`` is to ``a``: nearest to b - a + c, none of the three."""
         return self._ranked(self.vector(b) - self.vector(a) + self.vector(c), k, [a, b, c])
 
@@ -262,17 +251,13 @@ class WordVectors(VectorSettings, TextSettings, Seeded, Model):
         """Spearman's correlation of cosines with the scores of pairs of words, of those that have vectors both."""
         if not pairs:
             raise SettingError("there are no pairs to compare with")
-        first, second = (
-            self.vocab_.encode(map(self.spelled, side)) for side in zip(*[p[:2] for p in pairs], strict=True)
-        )
+        *sides, scores = zip(*pairs, strict=True)
+        first, second = (self.vocab_.encode(map(self.spelled, side)) for side in sides)
         known = (first != UNKNOWN) & (second != UNKNOWN)
-        if known.sum() < 2:
-            raise SettingError(
-                f"{known.sum()} of {len(pairs)} pairs have vectors of both words; at least two are needed"
-            )
+        if (n := known.sum()) < 2:
+            raise SettingError(f"{n} of {len(pairs)} pairs have vectors of both words; at least two are needed")
         cosines = np.einsum("ij,ij->i", self.vectors_[first[known]], self.vectors_[second[known]])
-        scores = np.array([pair.score for pair in pairs])[known]
-        return spearman(cosines, scores, pairs=len(pairs), draws=draws, seed=seed)
+        return spearman(cosines, np.array(scores)[known], pairs=len(pairs), draws=draws, seed=seed)
 
     def analogies(self, questions: Sequence[tuple[str, str, str, str]]) -> tuple[np.ndarray, np.ndarray]:
         """Of every question a : b = c : d whether all of its words have vectors, and whether d is found first, both
@@ -291,8 +276,7 @@ class WordVectors(VectorSettings, TextSettings, Seeded, Model):
         left, values, _ = np.linalg.svd(rows, full_matrices=False)
         places = np.zeros((len(rows), 2))
         places[:, : min(2, len(values))] = (left * values)[:, :2]
-        signs = np.where(places[np.abs(places).argmax(axis=0), [0, 1]] < 0, -1.0, 1.0)
-        return places * signs
+        return places * np.where(places[np.abs(places).argmax(axis=0), [0, 1]] < 0, -1.0, 1.0)
 
     # ---- files
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -25,9 +26,6 @@ from corpuscle.words.classes import WordClasses
 
 PREFIXES = (4, 6, 10)
 CENTRES = (50, 200, 1000)
-_SINGLE = 1
-"""Which of the clusterings serves alone."""
-_DIGIT = re.compile(r"\d")
 
 SOURCES = {
     "sources/words": Array("uint64", ("source_words",), rising=True),
@@ -64,7 +62,6 @@ class WordFeatures:
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, np.ndarray]) -> WordFeatures:
-        """As they stand in a model file, see ``SOURCES``."""
         return cls(arrays["sources/words"], arrays["sources/values"])
 
     def alone(self) -> WordFeatures:
@@ -80,7 +77,8 @@ class WordFeatures:
     def of(self, words: Sequence[str]) -> np.ndarray:
         """The values of some words, uint64 (n, columns); 0 where a word is not known in any spelling."""
         found = np.full(len(words), -1, np.int64)
-        for spelled in (str, str.lower, _with_zeros, lambda word: _with_zeros(word.lower())):
+        with_zeros = partial(re.compile(r"\d").sub, "0")
+        for spelled in (str, str.lower, with_zeros, lambda word: with_zeros(word.lower())):
             missing = np.flatnonzero(found < 0)
             if len(missing):
                 found[missing] = find(hashes_of([spelled(words[i]) for i in missing.tolist()]), self.words)
@@ -89,25 +87,19 @@ class WordFeatures:
         return values
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """As they go into a model file, see ``SOURCES``."""
         return {"sources/words": self.words, "sources/values": self.values}
-
-
-def _with_zeros(word: str) -> str:
-    return _DIGIT.sub("0", word)
 
 
 def class_sources(model: WordClasses) -> WordFeatures:
     """The classes of a model, which have one for each word."""
     columns = [hashes_of([f"class {number}" for number in range(model.n_classes_)])]
     if model.tree_ is not None:
-        paths = model.tree_.paths
-        columns += [hashes_of([f"path {length} {path[:length]}" for path in paths]) for length in PREFIXES]
+        columns += [hashes_of([f"path {length} {path[:length]}" for path in model.tree_.paths]) for length in PREFIXES]
     return WordFeatures.from_words(model.vocab_.strings[FIRST:], np.column_stack(columns)[model.classes_[FIRST:]])
 
 
 def vector_sources(vocab: Vocab, matrix: np.ndarray, seed: int = 1) -> WordFeatures:
-    """Clusters of word vectors, float (len(vocab), dimensions)."""
+    """Clusters of word vectors, float (len(vocab), dimensions); the second clustering serves alone."""
     from sklearn.cluster import MiniBatchKMeans
 
     from corpuscle.engine.linalg import unit_rows
@@ -120,7 +112,7 @@ def vector_sources(vocab: Vocab, matrix: np.ndarray, seed: int = 1) -> WordFeatu
             learner = MiniBatchKMeans(n, random_state=seed, n_init=1, batch_size=4096, max_iter=30)
             names = [f"cluster {centres} {number}" for number in range(n)]
             columns.append(hashes_of(names)[learner.fit_predict(vectors)])
-    return WordFeatures.from_words(vocab.strings[FIRST:], np.column_stack(columns), min(_SINGLE, len(columns) - 1))
+    return WordFeatures.from_words(vocab.strings[FIRST:], np.column_stack(columns), min(1, len(columns) - 1))
 
 
 def joint_sources(*sources: WordFeatures) -> WordFeatures:

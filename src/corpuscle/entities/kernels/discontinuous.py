@@ -31,7 +31,7 @@ import numpy as np
 
 from corpuscle.compiled import kernel, part
 from corpuscle.engine.hashtable import find
-from corpuscle.entities.kernels.features import longer
+from corpuscle.entities.kernels.features import longer, longest_of
 from corpuscle.random import mix
 
 LONGEST, FARTHEST = 3, 10
@@ -105,7 +105,6 @@ def _stretch(words, first, last, key):
 
 @part(inline=True)
 def _often_ends(lexicon, type, word):
-    """Whether a word often ends mentions of a type."""
     word = longer(np.uint64(0), word)
     count = _count(lexicon, LAST, type, word)
     return count >= 2 and count * _OFTEN >= _count(lexicon, WORD, 0, word)
@@ -164,18 +163,14 @@ def _left_pieces(text, lexicon, first, last, t, kinds):
         for k in range(min(LONGEST, last - 1 - a)):
             b, kind = a + k, 0
             key = longer(key, words[b])
-            if _count(lexicon, LEFT, t + 1, key) + _count(lexicon, LEFT_PIECE, t + 1, key) > 0:
-                kind |= _KNOWN
-            if text.begins[a, t] >= b:
-                kind |= _FOUND
-            if _count(lexicon, OPENER, 0, longer(np.uint64(0), words[b + 1])) > 0:
-                kind |= _OPENED
+            kind |= _KNOWN * (_count(lexicon, LEFT, t + 1, key) + _count(lexicon, LEFT_PIECE, t + 1, key) > 0)
+            kind |= _FOUND * (text.begins[a, t] >= b)
+            kind |= _OPENED * (_count(lexicon, OPENER, 0, longer(np.uint64(0), words[b + 1])) > 0)
             if k == 0:
                 start = _count(lexicon, FIRST, t + 1, key)
-            elif start > 0 and _count(lexicon, LINKER, 0, longer(np.uint64(0), words[b])) > 0:
-                kind |= _LINKED
-            if text.begins[b + 1, t] > b + 1:
-                kind |= _BESIDE
+            elif start > 0:
+                kind |= _LINKED * (_count(lexicon, LINKER, 0, longer(np.uint64(0), words[b])) > 0)
+            kind |= _BESIDE * (text.begins[b + 1, t] > b + 1)
             kinds[a - first, k] = kind
 
 
@@ -190,13 +185,9 @@ def _right_pieces(text, lexicon, first, last, t, kinds):
             d, kind = c + k, _CLOSED if closed else 0
             key = longer(key, words[d])
             for u in range(text.ends.shape[1]):
-                mine = 0
-                if _count(lexicon, RIGHT, u + 1, key) + _count(lexicon, RIGHT_PIECE, u + 1, key) > 0:
-                    mine |= _KNOWN
-                if 0 <= text.ends[d, u] <= c:
-                    mine |= _FOUND
-                if _often_ends(lexicon, u + 1, words[d]):
-                    mine |= _HEAD
+                mine = _KNOWN * (_count(lexicon, RIGHT, u + 1, key) + _count(lexicon, RIGHT_PIECE, u + 1, key) > 0)
+                mine |= _FOUND * (0 <= text.ends[d, u] <= c)
+                mine |= _HEAD * _often_ends(lexicon, u + 1, words[d])
                 kind |= mine if u == t else 0
                 kind |= _OTHER if mine & (_FOUND | _HEAD) else 0
             kinds[c - first, k] = kind
@@ -204,7 +195,6 @@ def _right_pieces(text, lexicon, first, last, t, kinds):
 
 @part(inline=True)
 def _fit_together(left, right):
-    """Whether a left piece goes with a right piece, by their kinds."""
     if right & (_KNOWN | _FOUND | _HEAD):
         return True
     return (left & _LINKED and right & _OTHER) or (left & (_KNOWN | _FOUND) and right & _CLOSED)
@@ -214,9 +204,7 @@ def _fit_together(left, right):
 def candidates(text, lexicon, begin, end, out):
     """``out`` int32 (n, 8) := sentence, type, a, b, c, d and the kinds of both pieces of all candidates in the
     sentences from ``begin`` to ``end``; returns how many there are, also where ``out`` has no room for them."""
-    longest = 1
-    for sentence in range(begin, end):
-        longest = max(longest, text.starts[sentence + 1] - text.starts[sentence])
+    longest = longest_of(text.starts, begin, end)
     lefts, rights = np.zeros((longest, LONGEST), np.uint8), np.zeros((longest, LONGEST), np.uint8)
     found = 0
     for sentence in range(begin, end):
@@ -265,7 +253,6 @@ def _probability_level(chance):
 
 @part(inline=True)
 def _put(row, slot, value):
-    """Enter the feature of a slot."""
     row[slot] = np.int32(mix(np.uint64(slot + 1) * _SLOT ^ np.uint64(value)) & np.uint64(BUCKETS - 1))
     return slot + 1
 
@@ -277,6 +264,18 @@ def _with_type(row, slot, value, t):
     return _put(row, slot, _both(t + 1, value))
 
 
+@part(inline=True)
+def _level(lexicon, role, type, string):
+    return _count_level(_count(lexicon, role, type, string))
+
+
+@part(inline=True)
+def _level_found(here, candidate, text, string):
+    """How often a stretch was found as a mention in the document."""
+    document = np.uint64(text.documents[candidate[0]]) + np.uint64(1)
+    return _level(here, TAGGED, candidate[1] + 1, _both(document, string))
+
+
 @part(bare=True)
 def _word_features(text, lexicon, here, candidate, row):
     """Features of what the words are and were."""
@@ -285,46 +284,33 @@ def _word_features(text, lexicon, here, candidate, row):
     nothing, type = np.uint64(0), t + 1
     left, right = _stretch(words, a, b, nothing), _stretch(words, c, d, nothing)
     joined = _stretch(words, c, d, left)
-    document = np.uint64(text.documents[candidate[0]])
-    whole = _count_level(_count(lexicon, WHOLE, type, joined))
+    whole, other = _level(lexicon, WHOLE, type, joined), 0
     slot = _with_type(row, 0, whole, t)
-    other = 0
     for u in range(text.begins.shape[1]):
-        other = max(other, 0 if u == t else _count_level(_count(lexicon, WHOLE, u + 1, joined)))
+        other = max(other, 0 if u == t else _level(lexicon, WHOLE, u + 1, joined))
     slot = _put(row, slot, other)
-    begun = _count_level(_count(lexicon, LEFT, type, left))
-    piece = _count_level(_count(lexicon, LEFT_PIECE, type, left))
-    ended = _count_level(_count(lexicon, RIGHT, type, right))
-    tail = _count_level(_count(lexicon, RIGHT_PIECE, type, right))
-    slot = _with_type(row, slot, begun, t)
-    slot = _with_type(row, slot, piece, t)
-    slot = _with_type(row, slot, ended, t)
-    slot = _with_type(row, slot, tail, t)
-    slot = _with_type(row, slot, _count_level(_count(lexicon, WHOLE, type, left)), t)
-    slot = _with_type(row, slot, _count_level(_count(lexicon, WHOLE, type, right)), t)
-    slot = _put(row, slot, 8 * min(begun, 2) + min(ended, 2))
-    slot = _put(row, slot, 8 * min(piece, 2) + min(tail, 2))
+    begun, piece = _level(lexicon, LEFT, type, left), _level(lexicon, LEFT_PIECE, type, left)
+    ended, tail = _level(lexicon, RIGHT, type, right), _level(lexicon, RIGHT_PIECE, type, right)
+    alone = _level(lexicon, WHOLE, type, left), _level(lexicon, WHOLE, type, right)
+    for level in (begun, piece, ended, tail, alone[0], alone[1]):
+        slot = _with_type(row, slot, level, t)
     one, end = longer(nothing, words[a]), longer(nothing, words[d])
     starts = _share_level(_count(lexicon, FIRST, type, one), _count(lexicon, WORD, 0, one))
     ends = _share_level(_count(lexicon, LAST, type, end), _count(lexicon, WORD, 0, end))
-    slot = _put(row, slot, starts)
-    slot = _put(row, slot, ends)
-    slot = _put(row, slot, 8 * starts + ends)
-    stretches = _count_level(_count(here, HERE, document, joined))
-    tagged = _count_level(_count(here, TAGGED, type, _both(document + np.uint64(1), joined)))
-    slot = _put(row, slot, stretches)
-    slot = _put(row, slot, tagged)
-    slot = _put(row, slot, (8 * stretches + tagged) * 8 + min(whole, 2))
+    stretches = _level(here, HERE, np.uint64(text.documents[candidate[0]]), joined)
+    found = _level_found(here, candidate, text, joined)
+    for level in (8 * min(begun, 2) + min(ended, 2), 8 * min(piece, 2) + min(tail, 2), starts, ends, 8 * starts + ends,
+                  stretches, found, (8 * stretches + found) * 8 + min(whole, 2)):  # fmt: skip
+        slot = _put(row, slot, level)
     slot = _with_type(row, slot, left, t)
     slot = _with_type(row, slot, right, t)
     outer = _stretch(words, a, d, nothing)
-    slot = _put(row, slot, _count_level(_count(lexicon, WHOLE, type, outer)))
-    slot = _put(row, slot, _count_level(_count(here, TAGGED, type, _both(document + np.uint64(1), outer))))
+    slot = _put(row, slot, _level(lexicon, WHOLE, type, outer))
+    slot = _put(row, slot, _level_found(here, candidate, text, outer))
     if a > text.starts[candidate[0]]:
-        before = longer(nothing, words[a - 1])
-        longer_left, longer_whole = _stretch(words, a, b, before), _stretch(words, c, d, _stretch(words, a, b, before))
-        _put(row, slot, 8 * _count_level(_count(lexicon, LEFT, type, longer_left))
-             + _count_level(_count(lexicon, WHOLE, type, longer_whole)))  # fmt: skip
+        before = _stretch(words, a, b, longer(nothing, words[a - 1]))
+        both = _stretch(words, c, d, before)
+        _put(row, slot, 8 * _level(lexicon, LEFT, type, before) + _level(lexicon, WHOLE, type, both))
 
 
 @part(bare=True)
@@ -333,10 +319,8 @@ def _gap_features(text, lexicon, here, candidate, row):
     words, t = text.words, candidate[1]
     a, b, c, d = candidate[2], candidate[3], candidate[4], candidate[5]
     nothing, type, n, slot = np.uint64(0), t + 1, c - b - 1, _GAP
-    document = np.uint64(text.documents[candidate[0]])
-    gap = _stretch(words, b + 1, c - 1, nothing)
     if n <= 3:
-        _with_type(row, slot, gap, t)
+        _with_type(row, slot, _stretch(words, b + 1, c - 1, nothing), t)
     slot = _put(row, slot + 2, words[b + 1])
     slot = _put(row, slot, words[c - 1])
     slot = _with_type(row, slot, min(n, 8), t)
@@ -348,24 +332,20 @@ def _gap_features(text, lexicon, here, candidate, row):
     slot = _put(row, slot, 16 * min(joints, 3) + min(n, 8))
     slot = _put(row, slot, words[a - 1] if a > text.starts[candidate[0]] else nothing)
     slot = _put(row, slot, words[d + 1] if d + 1 < text.starts[candidate[0] + 1] else nothing)
-    slot = _put(row, slot, b - a)
-    slot = _put(row, slot, d - c)
-    slot = _put(row, slot, (8 * (b - a) + d - c) * 8 + min(n, 4))
-    slot = _put(row, slot, text.endings[a])
-    slot = _put(row, slot, text.endings[b])
-    slot = _put(row, slot, text.endings[d])
+    for length in (b - a, d - c, (8 * (b - a) + d - c) * 8 + min(n, 4)):
+        slot = _put(row, slot, length)
+    for i in (a, b, d):
+        slot = _put(row, slot, text.endings[i])
     if 0 <= at < c - 1:
         other = _stretch(words, at + 1, d, nothing)
-        slot = _put(row, slot, 8 * _count_level(_count(lexicon, WHOLE, type, other))
-                    + _count_level(_count(here, TAGGED, type, _both(document + np.uint64(1), other))))  # fmt: skip
+        slot = _put(row, slot, 8 * _level(lexicon, WHOLE, type, other) + _level_found(here, candidate, text, other))
         alike = 2 * (text.outlines[b] == text.outlines[c - 1]) + (text.endings[b] == text.endings[c - 1])
         slot = _put(row, slot, alike)
         slot = _put(row, slot, _both(words[b], words[c - 1]))
         _put(row, slot, 8 * min(c - 1 - at, 7) + b - a)
     elif at >= 0:
         other = _stretch(words, a, b + 1, nothing)
-        _put(row, slot + 4, 8 * _count_level(_count(lexicon, WHOLE, type, other))
-             + _count_level(_count(here, TAGGED, type, _both(document + np.uint64(1), other))))  # fmt: skip
+        _put(row, slot + 4, 8 * _level(lexicon, WHOLE, type, other) + _level_found(here, candidate, text, other))
 
 
 @part(bare=True)
@@ -373,7 +353,7 @@ def _chance_features(text, candidate, row):
     """Features of what the chain says."""
     t, chances, slot = candidate[1], text.chances, _CHANCE
     a, b, c, d = candidate[2], candidate[3], candidate[4], candidate[5]
-    apart, types = chances.shape[1] - 1, chances.shape[1] - 1
+    apart = types = chances.shape[1] - 1
     most_left, least_left, most_right, least_right, most_gap = 0.0, 1.0, 0.0, 1.0, 0.0
     apart_left, apart_right, other_left, other_right = 0.0, 0.0, 0.0, 0.0
     for i in range(a, d + 1):
@@ -390,32 +370,26 @@ def _chance_features(text, candidate, row):
             else:
                 most_right, least_right = max(most_right, chances[i, t]), min(least_right, chances[i, t])
                 apart_right = max(apart_right, chances[i, apart])
-    slot = _put(row, slot, _probability_level(most_left))
-    slot = _put(row, slot, _probability_level(least_left))
-    slot = _put(row, slot, _probability_level(most_right))
-    slot = _put(row, slot, _probability_level(least_right))
-    slot = _put(row, slot, _probability_level(most_gap))
+    for chance in (most_left, least_left, most_right, least_right, most_gap):
+        slot = _put(row, slot, _probability_level(chance))
     slot = _put(row, slot, 8 * _probability_level(most_left) + _probability_level(most_right))
     slot = _put(row, slot, _probability_level(chances[b + 1, t]))
     slot = _put(row, slot, _probability_level(chances[c - 1, t]))
     slot = _put(row, slot, _probability_level(chances[a - 1, t]) if a > text.starts[candidate[0]] else 8)
     slot = _put(row, slot, _probability_level(chances[d + 1, t]) if d + 1 < text.starts[candidate[0] + 1] else 8)
-    slot = _put(row, slot, _probability_level(apart_left))
-    slot = _put(row, slot, _probability_level(apart_right))
-    slot = _put(row, slot, _probability_level(min(apart_left, apart_right)))
-    slot = _put(row, slot, _probability_level(other_left))
-    slot = _put(row, slot, _probability_level(other_right))
+    for chance in (apart_left, apart_right, min(apart_left, apart_right), other_left, other_right):
+        slot = _put(row, slot, _probability_level(chance))
     slot = _put(row, slot, 2 * (text.ends[d, t] >= 0) + (text.begins[c, t] >= 0))
     slot = _put(row, slot, 2 * (text.begins[a, t] >= 0) + (text.ends[b, t] >= 0))
     inside = 2 * (text.covers[a, t] >= 0) + (text.covers[d, t] >= 0)
     slot = _put(row, slot, 2 * inside + (text.covers[a, t] == text.covers[d, t]))
     around = 0
     for u in range(types):
-        here = 8 * (text.ends[d, u] >= 0) + 4 * (text.begins[c, u] >= 0)
-        around |= here + 2 * (text.begins[a, u] >= 0) + (text.ends[b, u] >= 0)
+        between = 8 * (text.ends[d, u] >= 0) + 4 * (text.begins[c, u] >= 0)
+        around |= between + 2 * (text.begins[a, u] >= 0) + (text.ends[b, u] >= 0)
     slot = _put(row, slot, around)
-    slot = _with_type(row, slot, candidate[6], t)
-    slot = _with_type(row, slot, candidate[7], t)
+    for kind in (candidate[6], candidate[7]):
+        slot = _with_type(row, slot, kind, t)
     slot = _put(row, slot, 32 * candidate[6] + candidate[7])
     _put(row, slot, t)
 

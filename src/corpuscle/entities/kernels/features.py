@@ -1,30 +1,22 @@
-"""Features of tokens by templates, as hashes.
+"""Features of tokens as hashes, the longest entries of a dictionary, and the labels of words in other sentences.
 
-A template names up to three places beside a token, each by a distance and a column of values; a feature is the template
-with the values that stand there. It has one number of 64 bits, mixed from both, and is never spelled out. A template of
-which a value is missing (0) gives no feature.
+**Features.** A template names up to three places beside a token, each by a distance and a column of values; a feature
+is the template with the values at these places, mixed into one number of 64 bits. A template of which a value is
+missing (0) gives no feature. Lafferty, McCallum and Pereira, "Conditional random fields: probabilistic models for
+segmenting and labeling sequence data", 2001, section 3; Weinberger, Dasgupta, Langford, Smola and Attenberg, "Feature
+hashing for large scale multitask learning", 2009.
 
-Lafferty, McCallum and Pereira, "Conditional random fields: probabilistic models for segmenting and labeling sequence
-data", 2001, section 3 (features of a state and the whole observation); Weinberger, Dasgupta, Langford, Smola and
-Attenberg, "Feature hashing for large scale multitask learning", 2009.
+**Entries.** All beginnings of an entry, a sequence of words, are in a hash table, by a number that is mixed from the
+words one by one. From each token the text is followed as long as it is the beginning of an entry; the longest entry on
+the way is taken, and the search goes on behind it. Aho and Corasick, "Efficient string matching: an aid to
+bibliographic search", 1975, for the tree of beginnings; longest entries from left to right as in Cohen and Sarawagi,
+"Exploiting dictionaries in named entity extraction", 2004.
 
-The longest entries of a dictionary in a text of tokens.
-
-An entry is a sequence of words; all its beginnings are in a hash table, by a number that is mixed from the words one by
-one. From each token the text is followed as long as it is the beginning of an entry; the longest entry on the way is
-taken, and the search goes on behind it.
-
-Aho and Corasick, "Efficient string matching: an aid to bibliographic search", 1975, for the tree of beginnings; longest
-entries from left to right as in Cohen and Sarawagi, "Exploiting dictionaries in named entity extraction", 2004.
-
-What a first pass says of a word where it stands in other sentences: nearby, and in the whole text.
-
-The occurrences of a word, in order, are walked by a window that holds those of the sentences nearby; the counts of its
-labels follow it, so that all words together take one step for each token and end of a window.
-
-Krishnan and Manning,
-"An effective two-stage model for exploiting non-local dependencies in named entity recognition", 2006, section 4: the
-label that most of the other occurrences of a token have, in the document and in the corpus.
+**Other sentences.** What a first pass says of a word nearby, and in the whole text. The occurrences of a word are
+visited in order by a window that holds those of the sentences nearby, and the counts of its labels follow it, so that
+all words together take one step for each token and end of a window. Krishnan and Manning, "An effective two-stage model
+for exploiting non-local dependencies in named entity recognition", 2006, section 4: the label that most of the other
+occurrences of a token have, in the document and in the corpus.
 """
 
 from __future__ import annotations
@@ -37,9 +29,7 @@ from corpuscle.compiled import kernel, part
 from corpuscle.engine.hashtable import find
 from corpuscle.random import mix
 
-_FIRST, _SECOND, _THIRD = (
-    np.uint64(odd) for odd in (0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9)
-)  # fmt: skip
+_FIRST, _SECOND, _THIRD = map(np.uint64, (0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9))
 
 
 class Tokens(NamedTuple):
@@ -56,6 +46,15 @@ class Tokens(NamedTuple):
     values: np.ndarray
     templates: np.ndarray
     numbers: np.ndarray
+
+
+@part(bare=True)
+def longest_of(starts, begin, end):
+    """How many tokens the longest of the sentences from ``begin`` to ``end`` has, at least 1."""
+    longest = 1
+    for sentence in range(begin, end):
+        longest = max(longest, starts[sentence + 1] - starts[sentence])
+    return longest
 
 
 @part(inline=True)
@@ -86,13 +85,10 @@ def features(tokens, begin, end, found):
                 found[i - base, t] = feature(tokens, first, last, i, t)
 
 
-_PRIME = np.uint64(0x9E3779B97F4A7C15)
-
-
 @part(inline=True)
 def longer(key, word):
     """The number of a beginning with one more word; that of no words is 0."""
-    return mix((key * _PRIME) ^ word)
+    return mix((key * _FIRST) ^ word)
 
 
 @kernel
@@ -142,15 +138,7 @@ def _majority(counts, without, n_labels):
     if total == 0:
         return 0
     inside = total - (counts[0] - without[0])
-    share = 0
-    if inside == total:
-        share = 4
-    elif 4 * inside >= 3 * total:
-        share = 3
-    elif 4 * inside >= total:
-        share = 2
-    elif inside > 0:
-        share = 1
+    share = (inside > 0) + (4 * inside >= total) + (4 * inside >= 3 * total) + (inside == total)
     return 1 + best * SHARES + share
 
 

@@ -18,8 +18,8 @@ import numpy as np
 
 from corpuscle.compiled import kernel, part
 from corpuscle.engine.dp.chains import Chain, Room, best_chain, best_path, expectations, k_best
-from corpuscle.engine.hashtable import enter, find
-from corpuscle.entities.kernels.features import feature
+from corpuscle.engine.hashtable import enter, find, new_index
+from corpuscle.entities.kernels.features import feature, longest_of
 
 
 class Field(NamedTuple):
@@ -39,10 +39,16 @@ class Field(NamedTuple):
 
 
 @kernel
-def fill_index(index, keys):
-    """Enter all keys into an empty index."""
+def _fill(index, keys):
     for item in range(len(keys)):
         enter(index, keys, item)
+
+
+def index_of(keys: np.ndarray) -> np.ndarray:
+    """A hash table over some keys."""
+    index = new_index(len(keys))
+    _fill(index, keys)
+    return index
 
 
 @part(bare=True)
@@ -61,18 +67,10 @@ def score_tokens(tokens, field, sentence, scores):
                         row[field.labels[k]] += field.weights[k]
 
 
-@part(bare=True)
-def _longest(tokens, begin, end):
-    longest = 1
-    for sentence in range(begin, end):
-        longest = max(longest, tokens.starts[sentence + 1] - tokens.starts[sentence])
-    return longest
-
-
 @kernel
 def tag_tokens(tokens, field, begin, end, tags):
     """``tags`` int32 := the best labels of the tokens of the sentences from ``begin`` to ``end``."""
-    s, longest = len(field.steps), _longest(tokens, begin, end)
+    s, longest = len(field.steps), longest_of(tokens.starts, begin, end)
     scores, table = np.empty((longest, s)), np.empty((longest, s))
     edge, steps = np.zeros(s), field.steps.reshape((1, s, s))
     base = tokens.starts[begin]
@@ -89,15 +87,12 @@ def tag_tokens(tokens, field, begin, end, tags):
 @kernel
 def likely_tags(tokens, field, begin, end, shares):
     """``shares`` float64 (tokens, s) := how likely each label is at each token; returns the sum of log Z."""
-    s, longest = len(field.steps), _longest(tokens, begin, end)
+    s, longest = len(field.steps), longest_of(tokens.starts, begin, end)
     scores, ones = np.empty((longest, s)), np.ones(s)
     # The sums run over exponentials. The largest step and the largest score of each token are taken out before, so that
     # none overflows, and are added to log Z again.
-    steps, total = np.empty((1, s, s)), 0.0
-    highest = field.steps.max()
-    for p in range(s):
-        for q in range(s):
-            steps[0, p, q] = math.exp(field.steps[p, q] - highest)
+    highest, total = field.steps.max(), 0.0
+    steps = np.exp(field.steps - highest).reshape((1, s, s))
     turned = np.ascontiguousarray(steps.transpose((0, 2, 1)))
     room = Room(np.empty((longest, s)), np.empty((1, s, s)), np.empty(s), np.empty(s), np.empty(longest))
     base = tokens.starts[begin]

@@ -70,7 +70,7 @@ def _trees(job: Job, fewest: int) -> Forest | None:
             bank = read_conllu(path)
             if not (bank.heads >= 0).any():
                 continue
-            parts.append(forest_of(bank, "tree", path=path))
+            parts.append(forest_of(bank, "tree"))
         except InputError as error:
             warn(f"no senses from trees: {error}")
             return None

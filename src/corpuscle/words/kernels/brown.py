@@ -147,15 +147,24 @@ def grouped(near: Neighbours, groups: np.ndarray, n_groups: int) -> Neighbours:
 
 def filled_window(near: Neighbours, places: np.ndarray, slots: int) -> Window:
     """The window in which the words are at ``places``, int (W,): a slot, or -1 outside."""
-    total = int(near.degrees[UP].sum())
-    window = empty_window(grouped(near, places, slots), slots, total)
+    classes = grouped(near, places, slots)
+    window = empty_window(classes, slots, int(near.degrees[UP].sum()))
     used, words = np.unique(places, return_index=True)
-    refill(grouped(near, places, slots), window, used[used >= 0].astype(np.int64))
     homes = np.where(places >= 0, words[np.searchsorted(used, places)], NOWHERE)
     homes = np.append(homes, -1 - slots).astype(np.int32)
-    homes[words[used >= 0]] = -1 - used[used >= 0]
-    window.words[used[used >= 0]] = words[used >= 0]
+    words, used = words[used >= 0], used[used >= 0].astype(np.int64)
+    refill(classes, window, used)
+    homes[words] = -1 - used
+    window.words[used] = words
     return window._replace(homes=homes)
+
+
+def places(window: Window) -> np.ndarray:
+    """The slot of each word, int32 (W,); -1 outside."""
+    homes = window.homes[:-1].copy()
+    while (inner := homes >= 0).any():
+        homes[inner] = window.homes[homes[inner]]
+    return np.where(homes == NOWHERE, -1, -1 - homes).astype(np.int32)
 
 
 def empty_log(words: int, slots: int) -> Log:
@@ -179,25 +188,15 @@ def _nobody(slots):
 
 
 @part
-def _free(active):
-    """The first free slot, or -1."""
-    for slot in range(len(active)):
-        if not active[slot]:
-            return slot
-    return -1
-
-
-@part
 def _clear(outsider):
     for side in range(2):
-        for i in range(outsider.n_seen[side]):
-            outsider.totals[side, outsider.seen[side, i]] = 0
+        for k in outsider.seen[side, : outsider.n_seen[side]]:
+            outsider.totals[side, k] = 0
         outsider.n_seen[side] = 0
 
 
 @part
 def _meet(outsider, side, k, count):
-    """Count a class among those that an outsider meets."""
     if outsider.totals[side, k] == 0:
         outsider.seen[side, outsider.n_seen[side]] = k
         outsider.n_seen[side] += 1
@@ -232,28 +231,20 @@ def _take_out(window, slot, outsider):
     outsider.own[0] = cells[UP, slot, slot]
     for side in range(2):
         seen, totals = outsider.seen[side], outsider.totals[side]
-        for i in range(outsider.n_seen[side]):
-            k = seen[i]
+        for k in seen[: outsider.n_seen[side]]:
             window.inside[1 - side, k] -= totals[k]
             cells[side, k, slot] = 0
             if k < slots:
                 value = _value(f, grid, totals[k])
-                for j in range(outsider.n_seen[side]):
-                    other = seen[j]
+                for other in seen[: outsider.n_seen[side]]:
                     if other < slots:
                         both = _value(f, grid, totals[k] + totals[other]) - value - _value(f, grid, totals[other])
                         shared[k, other] -= both
-    for side in range(2):
-        window.margins[side, slot] = 0.0
-        window.inside[side, slot] = 0.0
-        for k in range(slots):
-            cells[side, slot, k] = 0
-    for k in range(slots):
-        shared[slot, k] = -np.inf
-        shared[k, slot] = -np.inf
-    window.active[slot] = False
-    window.bounds[slot] = np.inf
-    window.spent[slot] = 0.0
+    window.margins[:, slot] = 0.0
+    window.inside[:, slot] = 0.0
+    cells[:, slot] = 0
+    shared[slot], shared[:, slot] = -np.inf, -np.inf
+    window.active[slot], window.bounds[slot], window.spent[slot] = False, np.inf, 0.0
 
 
 @part
@@ -281,15 +272,13 @@ def _share(window, slot, outsider):
             if before[j] + more[j] > 0 and j != slot:
                 met[n] = j
                 n += 1
-        for s in range(outsider.n_seen[side]):
-            i = outsider.seen[side, s]
+        for i in outsider.seen[side, : outsider.n_seen[side]]:
             if i in (slot, slots):
                 continue
             old, new = np.int64(before[i]), before[i] + more[i]
             change = _value(f, grid, new) - _value(f, grid, old)
             row = shared[i]
-            for m in range(n):
-                j = met[m]
+            for j in met[:n]:
                 a, b = np.int64(before[j]), before[j] + more[j]
                 added = _value(f, grid, new + b) - _value(f, grid, old + a) - change
                 if a == b:
@@ -306,8 +295,7 @@ def _share_own(window, slot, outsider):
     slots, f, grid = len(window.active), window.xlogx, window.grid[0]
     row = window.shared[slot]
     for side in range(2):
-        for s in range(outsider.n_seen[side]):
-            k = outsider.seen[side, s]
+        for k in outsider.seen[side, : outsider.n_seen[side]]:
             if k == slot:
                 continue
             others = window.cells[side, k]
@@ -341,8 +329,7 @@ def _put(window, slot, outsider):
     for side in range(2):
         window.margins[side, slot] += outsider.own[1 + side]
         window.inside[side, slot] += outsider.own[0]
-        for s in range(outsider.n_seen[side]):
-            k = outsider.seen[side, s]
+        for k in outsider.seen[side, : outsider.n_seen[side]]:
             count = outsider.totals[side, k]
             window.inside[side, slot] += count
             window.inside[1 - side, k] += count
@@ -352,8 +339,7 @@ def _put(window, slot, outsider):
             cells[side, k, slot] += count
             if k < slots:
                 cells[1 - side, slot, k] += count
-    for side in range(2):
-        cells[side, slot, slot] += both
+    cells[:, slot, slot] += both
     window.active[slot] = True
     window.clock[0] += 1
     window.born[slot] = window.clock[0]
@@ -363,15 +349,14 @@ def _put(window, slot, outsider):
         shared[j, slot] = row[j]
         for side in range(2):
             together = math.log(max(window.margins[side, slot] + window.margins[side, j], 1.0))
-            window.logs[side, slot, j] = together
-            window.logs[side, j, slot] = together
+            window.logs[side, slot, j] = window.logs[side, j, slot] = together
     for side in range(2):
         window.logs[side, slot, slot] = math.log(max(window.margins[side, slot], 1.0))
     _spend(window, slot)
     for side in range(2):
-        for s in range(outsider.n_seen[side]):
-            if outsider.seen[side, s] < slots:
-                _spend(window, outsider.seen[side, s])
+        for k in outsider.seen[side, : outsider.n_seen[side]]:
+            if k < slots:
+                _spend(window, k)
 
 
 @part
@@ -437,7 +422,6 @@ def closest(window, loss):
 
 @part
 def _merge_closest(window, log, outsider, loss):
-    """Merge the closest pair of classes."""
     a, b, lost = closest(window, loss)
     slots, up = len(window.active), window.margins[UP]
     words = len(window.homes) - 1
@@ -454,8 +438,7 @@ def _merge_closest(window, log, outsider, loss):
     _put(window, a, outsider)
     _bound(window, a, loss)
     for side in range(2):
-        for s in range(outsider.n_seen[side]):
-            k = outsider.seen[side, s]
+        for k in outsider.seen[side, : outsider.n_seen[side]]:
             if k < slots and k != a and (side == 0 or outsider.totals[0, k] == 0):
                 _bound(window, k, loss)
 
@@ -484,10 +467,10 @@ def merge(near, window, log, first, last, mergers):
     slots = len(window.active)
     outsider, loss = _nobody(slots), np.empty(slots)
     for word in range(first, last):
-        slot = _free(window.active)
+        slot = np.argmin(window.active)
         log.nodes[slot] = word
         _come(near, window, word, slot, outsider, loss)
-        if _free(window.active) < 0:
+        if window.active.all():
             _merge_closest(window, log, outsider, loss)
     for _ in range(mergers):
         _merge_closest(window, log, outsider, loss)
@@ -500,12 +483,3 @@ def refill(near, window, used):
     outsider, loss = _nobody(slots), np.empty(slots)
     for slot in used:
         _come(near, window, slot, slot, outsider, loss)
-
-
-@kernel
-def places(window):
-    """The slot of each word, int32 (W,); -1 outside."""
-    found = np.empty(len(window.homes) - 1, np.int32)
-    for word in range(len(found)):
-        found[word] = _slot_of(window.homes, word)
-    return found

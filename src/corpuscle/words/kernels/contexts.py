@@ -88,24 +88,6 @@ def room_for(width: int, size: int) -> Room:
 
 
 @kernel
-def lay_out(tokens, sentence_starts, edges, margin, text, places):
-    """Copy sentences into ``text`` with ``margin`` times the symbol edges[0] before and edges[1] after each; ``places``
-    becomes where each token went."""
-    place = 0
-    for sentence in range(len(sentence_starts) - 1):
-        for _ in range(margin):
-            text[place] = edges[0]
-            place += 1
-        for token in range(sentence_starts[sentence], sentence_starts[sentence + 1]):
-            text[place] = tokens[token]
-            places[token] = place
-            place += 1
-        for _ in range(margin):
-            text[place] = edges[1]
-            place += 1
-
-
-@kernel
 def sort_by(text, places, offset, types):
     """The places in the order of the symbols at ``offset`` from them, int64 (n,), and where each symbol's begin,
     int64 (types + 1,)."""
@@ -172,7 +154,6 @@ def _weight(distance, reach, weighting):
 
 @part
 def _add_near(given, near, place, room):
-    """Add what stands around a place to the totals."""
     text, keeps, sums, reach = given.text, near.keeps, near.sums, near.reach
     base = sums[place] + keeps[text[place]] - 1.0
     # Both loops end at the edge of a sentence, too: the gap in ``sums`` there is wider than any window.
@@ -206,13 +187,11 @@ def count_near(given, near, first, room):
         begin = ends[row - first]
         if begin + len(room.totals) > len(room.columns):
             return ends[: row - first + 1]
-        factor = near.keeps[row]
-        if factor > 0.0 and starts[row + 1] > starts[row]:
+        ends[row - first + 1] = begin
+        if near.keeps[row] > 0.0 and starts[row + 1] > starts[row]:
             for at in range(starts[row], starts[row + 1]):
                 _add_near(given, near, given.order[at], room)
-            ends[row - first + 1] = _emit(room, begin, factor)
-        else:
-            ends[row - first + 1] = begin
+            ends[row - first + 1] = _emit(room, begin, near.keeps[row])
     return ends
 
 
@@ -229,19 +208,17 @@ def _forget(row, before, word, rates):
 
 
 @kernel
-def smooth(tokens, starts, vectors, rates, left, right):
-    """Fill ``left`` and ``right`` (n, rates * k) with the smooths of sentences; ``vectors`` (types, k) are A."""
+def smooths(tokens, starts, vectors, rates):
+    """The left and the right smooths of sentences, both float64 (n, rates * k); ``vectors`` (types, k) are A."""
+    # Zeros stay where nothing stood before the first token of a sentence, and nothing after the last.
+    left = np.zeros((len(tokens), len(rates) * vectors.shape[1]))
+    right = np.zeros_like(left)
     for sentence in range(len(starts) - 1):
-        begin, end = starts[sentence], starts[sentence + 1]
-        if begin == end:
-            continue
-        left[begin] = 0.0  # nothing stood before the first token, and nothing after the last
-        right[end - 1] = 0.0
-        for t in range(begin + 1, end):
+        for t in range(starts[sentence] + 1, starts[sentence + 1]):
             _forget(left[t], left[t - 1], vectors[tokens[t - 1]], rates)
-        for back in range(1, end - begin):
-            t = end - 1 - back
+        for t in range(starts[sentence + 1] - 2, starts[sentence] - 1, -1):
             _forget(right[t], right[t + 1], vectors[tokens[t + 1]], rates)
+    return left, right
 
 
 @kernel
@@ -251,12 +228,3 @@ def add_by_word(tokens, rows, sums):
         total = sums[tokens[t]]
         for c in range(rows.shape[1]):
             total[c] += rows[t, c]
-
-
-def smooths_of(
-    tokens: np.ndarray, starts: np.ndarray, vectors: np.ndarray, rates: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """The left and the right smooths of sentences, both float64 (n, rates * k)."""
-    left, right = (np.empty((len(tokens), len(rates) * vectors.shape[1])) for _ in range(2))
-    smooth(tokens, starts, vectors, rates, left, right)
-    return left, right

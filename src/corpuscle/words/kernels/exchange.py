@@ -104,9 +104,8 @@ class Pairs(NamedTuple):
 def count_pairs(both: np.ndarray, words: int) -> Pairs:
     """Count the pairs of word numbers in 0..words-1, int (2, n): parents, which may be ``words``, the root, and
     children."""
-    keys = np.sort(both[0].astype(np.int64) * np.int64(words + 1) + both[1])
-    firsts = np.flatnonzero(np.diff(keys, prepend=-1))
-    return Pairs(keys[firsts], np.diff(firsts, append=len(keys)).astype(np.int32))
+    keys, counts = np.unique(both[0].astype(np.int64) * np.int64(words + 1) + both[1], return_counts=True)
+    return Pairs(keys, counts.astype(np.int32))
 
 
 def merge_pairs(a: Pairs, b: Pairs) -> Pairs:
@@ -116,11 +115,6 @@ def merge_pairs(a: Pairs, b: Pairs) -> Pairs:
     keys, counts = keys[order], counts[order]
     firsts = np.flatnonzero(np.diff(keys, prepend=-1))
     return Pairs(keys[firsts], np.add.reduceat(counts, firsts, dtype=np.int32) if len(firsts) else counts)
-
-
-def neighbours(parents: np.ndarray, children: np.ndarray, words: int) -> Neighbours:
-    """Count the pairs (parent, child) of word numbers in 0..words-1; the parent may be ``words``, the root."""
-    return neighbours_of(count_pairs(np.stack([parents, children]), words), words)
 
 
 def neighbours_of(pairs: Pairs, words: int) -> Neighbours:
@@ -140,8 +134,7 @@ def neighbours_of(pairs: Pairs, words: int) -> Neighbours:
 
 def class_counts(near: Neighbours, classes: np.ndarray, n_classes: int) -> ClassCounts:
     """The counts of a given assignment, int (W,), of words to classes 0..n_classes-1."""
-    assigned = np.append(classes, n_classes).astype(np.int32)
-    side = n_classes + 1
+    assigned, side = np.append(classes, n_classes).astype(np.int32), n_classes + 1
     down = slice(0, near.starts[DOWN, -1])
     pairs = np.repeat(assigned.astype(np.int64), np.diff(near.starts[DOWN])) * side + assigned[near.others[down]]
     sums = np.bincount(pairs, near.counts[down], side * side)
@@ -151,11 +144,10 @@ def class_counts(near: Neighbours, classes: np.ndarray, n_classes: int) -> Class
     cells[DOWN, :n_classes] = by_parent[:n_classes].T
     cells[UP] = by_parent
     margins = np.stack([np.bincount(assigned, degrees, side) for degrees in near.degrees]).astype(np.int64)
-    total = int(near.degrees[UP].sum())
-    values, sizes = x_log_x(cells), np.bincount(assigned[:-1], minlength=n_classes)
+    total, values = int(near.degrees[UP].sum()), x_log_x(cells)
     return ClassCounts(
-        assigned, sizes, cells, values, x_log_x(cells + 1) - values, margins, x_log_x(margins),
-        x_log_x(np.arange(min(total + 2, LARGEST_TABLE))),
+        assigned, np.bincount(assigned[:-1], minlength=n_classes), cells, values, x_log_x(cells + 1) - values, margins,
+        x_log_x(margins), x_log_x(np.arange(min(total + 2, LARGEST_TABLE))),
         np.array([max(1e-9, 1e-13 * total * math.log(max(total, 1)))]),
     )  # fmt: skip
 
@@ -171,10 +163,8 @@ def objective(table: ClassCounts) -> float:
 
 
 def batches(near: Neighbours, share: float = 0.005, most: int = 8192) -> np.ndarray:
-    """Where the batches begin, int64 (n + 1,): up to ``most`` consecutive words with at most ``share`` of all tokens.
-
-    A word more frequent than that is a batch of its own.
-    """
+    """Where the batches begin, int64 (n + 1,): up to ``most`` consecutive words with at most ``share`` of all tokens. A
+    word more frequent than that is a batch of its own."""
     mass = np.concatenate([[0], np.cumsum(near.degrees[UP, :-1])])
     starts = [0]
     while starts[-1] < len(mass) - 1:
@@ -192,7 +182,7 @@ def _value(xlogx, x):
 
 
 @part
-def _empty_context(n_classes):
+def empty_context(n_classes):
     side = (2, n_classes + 1)
     return Context(np.zeros(side, np.int32), np.empty(side, np.int32), np.zeros(2, np.int64))
 
@@ -234,12 +224,14 @@ def _gain_of_staying(near, table, word, context):
 
 
 @part
-def _gains(near, table, word, context, gain):
-    """Fill ``gain``, float64 (C,): what F gains when the word, taken out of its class, is put into each class.
+def gains(near, table, word, context, gain):
+    """Fill ``gain``, float64 (C,): what F gains when the word, taken out of its class, is put into each class; that of
+    its own class is the gain of staying.
 
     The tables still contain the word. Only the row and the column of its own class differ from the tables without it,
     and into the gain of another class they enter for k = own alone.
     """
+    _gather(near, table.classes, word, context)
     f, own = table.xlogx, table.classes[word]
     gain[:] = 0.0
     # The classes c run innermost: their cells lie side by side, so each loop reads memory in one stream.
@@ -310,18 +302,13 @@ def _add(table, side, k, c, count):
 @kernel
 def propose(near, table, first, last, proposals):
     """Write the best class of the words first..last-1 to ``proposals``, int32 (W,); reads the counts, changes nothing.
-
-    A word stays where it is on ties, and where it is the only one.
-    """
+    A word stays where it is on ties, and where it is the only one."""
     n_classes = len(table.sizes)
-    context = _empty_context(n_classes)
-    gain = np.empty(n_classes, np.float64)
+    context, gain = empty_context(n_classes), np.empty(n_classes)
     for word in range(first, last):
-        own = table.classes[word]
-        best = own
+        own = best = table.classes[word]
         if table.sizes[own] > 1:
-            _gather(near, table.classes, word, context)
-            _gains(near, table, word, context, gain)
+            gains(near, table, word, context, gain)
             best_gain = gain[own] + table.tolerance[0]  # ties stay, else words could go round for ever
             for c in range(n_classes):
                 if gain[c] > best_gain:
@@ -332,8 +319,7 @@ def propose(near, table, first, last, proposals):
 @kernel
 def settle(near, table, first, last, proposals):
     """Carry out the proposals for the words first..last-1 that still raise F, in order; returns how many did."""
-    context = _empty_context(len(table.sizes))
-    moved = 0
+    context, moved = empty_context(len(table.sizes)), 0
     for word in range(first, last):
         own, wanted = table.classes[word], proposals[word]
         if wanted == own or table.sizes[own] == 1:
@@ -357,11 +343,3 @@ def sweep(near, table, starts, first, last, proposals):
         propose(near, table, starts[batch], starts[batch + 1], proposals)
         moved += settle(near, table, starts[batch], starts[batch + 1], proposals)
     return moved
-
-
-@kernel
-def gains(near, table, word, gain):
-    """Fill ``gain``, float64 (C,), with the gain of putting one word into each class; its own is that of staying."""
-    context = _empty_context(len(table.sizes))
-    _gather(near, table.classes, word, context)
-    _gains(near, table, word, context, gain)

@@ -58,13 +58,9 @@ def train(
 def show(
     model: WordClasses = a_model("classes"),
     *,
-    numbers: tuple[int, ...] = setting(
-        "Only class number N; may be repeated.", default=(), flag="--class", repeated=True
-    ),
+    numbers: tuple[int, ...] = setting("Only class N; may be repeated.", default=(), flag="--class", repeated=True),
     k: int = how_many("How many words of each class."),
-    word: str | None = word(
-        "Only the classes of this word, with their shares of its tokens.", metavar="WORD", option=True
-    ),
+    word: str | None = word("Only the classes of this word, with shares of its tokens.", metavar="WORD", option=True),
     by: str = setting("What words of a class are chosen by; count in all but hmm.", default=WAYS[0], choices=WAYS),
 ) -> Shown:
     """Show the most frequent words of each class, and its path in the class tree."""
@@ -141,7 +137,7 @@ def coarsen(
 def draw(
     model: WordClasses = a_model("classes"),
     *,
-    classes: int = how_many("Cut the tree where so many classes are left.", 60),
+    classes: int = how_many("Cut the tree where N classes are left.", 60),
     k: int = how_many("How many words of each class."),
 ) -> Picture:
     """Draw the class tree with the most frequent words of each class (SVG or PNG)."""
@@ -153,9 +149,7 @@ def apply(
     model: WordClasses = a_model("classes"),
     input: Corpus | Treebank = made_by("corpuscle.words.verbs:read_text_or_bank", default="-", options=ANNOTATION),
     *,
-    posteriors: str | None = written(
-        "Also write how likely each class is at each token (NumPy, float32); only with hmm."
-    ),
+    posteriors: str | None = written("Also write the probability of each class per token (NumPy, float32); hmm only."),
 ) -> Corpus | Treebank:
     """Replace every word of a text by the number of its class, lines stay lines; or write CoNLL-U (from such a file, or
     a text that is tagged or parsed first) with Class=NUMBER in its MISC column."""
@@ -211,7 +205,7 @@ def show_typed(model: WordClasses, *, k: int = K) -> dict[str, Any]:
 def tree_typed(
     model: WordClasses,
     *,
-    classes: int = setting("Cut the tree where so many classes are left.", default=40, low=1, high=200),
+    classes: int = setting("Cut the tree where N classes are left.", default=40, low=1, high=200),
     k: int = K,
 ) -> dict[str, Any]:
     """A picture of the class tree with the most frequent words of each class."""

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from corpuscle.text import Corpus
     from corpuscle.text.pairs import Judgement, ScoredPair, Triple
     from corpuscle.words import Forest, HmmClasses, Meaning, Standardised
-    from corpuscle.words.senses import Sense, Sentences, Token
+    from corpuscle.words.senses import Sentences, Token
 
 _MEASURE = ("measure", "least_probability")
 _NEAR = (*_MEASURE, "rare_below")
@@ -70,7 +70,7 @@ def read_in_context(
 ) -> Sentences:
     """Sentences as a model, or that of some meanings, reads them, tagged or parsed first if that is asked for."""
     from corpuscle.text import Treebank
-    from corpuscle.words import Forest, Meaning, read_sentences
+    from corpuscle.words import Meaning, read_sentences
     from corpuscle.words.senses import Sentences, sentences_of
 
     model = model.model if isinstance(model, Meaning) else model
@@ -81,12 +81,9 @@ def read_in_context(
         return read_sentences(model, value)
     if isinstance(value, Sentences):
         return value
-    if isinstance(value, Treebank):
-        return sentences_of(model, value)
-    if model.structure == "tree":
+    if model.structure == "tree" and not isinstance(value, Treebank):
         raise SettingError("this model has learned from trees, and plain text has none")
-    corpus = text().read(value, model, raw=raw)
-    return Sentences(Forest.chain(corpus), lambda i: " ".join(corpus.words(i)))
+    return sentences_of(model, value if isinstance(value, Treebank) else text().read(value, model, raw=raw))
 
 
 _SENTENCES = "corpuscle.words.verbs.meaning:read_in_context"
@@ -110,10 +107,8 @@ def represent(
     text: Corpus | Forest = words_of_a_text(*ANNOTATION, empty="an empty text: there are no words in it"),
     *,
     save: str | None = written("Also write the model, with these meanings of words.", metavar="MODEL", form="model"),
-    tokens: str | None = written(
-        "Also write the tokens in context: sentence, token, word, and its likeliest classes.", metavar="TSV"
-    ),
-    k: int = how_many("At most so many classes of each token.", 16),
+    tokens: str | None = written("Also write the tokens in context: sentence, token, word, classes.", metavar="TSV"),
+    k: int = how_many("At most N classes of each token.", 16),
 ) -> Export:  # fmt: skip
     """Write what the words of a text mean, the mean of their tokens in context, as word2vec text: the share of every
     class. Where the model has learned from trees, the text is CoNLL-U or is parsed first."""
@@ -181,9 +176,7 @@ def similarity(
     model: Meaning = _meaning(*_NEAR),
     pairs: list[ScoredPair] = read_by("corpuscle.text.pairs:read_scored_pairs"),
     *,
-    best: bool = setting(
-        "Of all parts of speech that bare words may have, take those that are most alike; else nouns.", default=False
-    ),
+    best: bool = setting("Take the parts of speech of bare words that are most alike; else nouns.", default=False),
     unknown: str = setting(
         "Pairs with an unknown word: left out, or as alike as others on average.",
         default="drop", choices=("drop", "mean"),
@@ -309,22 +302,12 @@ def map_(
         metavar="CONLLU", option=True,
     ),
     k: int = how_many("How many neighbours of each word.", 12),
-    most: int = how_many("At most so many tokens of each word.", 12),
+    most: int = how_many("At most N tokens of each word.", 12),
 ) -> Picture:  # fmt: skip
     """Draw words by their meaning out of context, with their neighbours, and their tokens in context (SVG or PNG)."""
     from corpuscle.words import draw_meanings
 
     return Picture(draw_meanings(model, words, sentences, k, most))
-
-
-def _sense(sense: Sense, examples: int) -> dict[str, Any]:
-    return {
-        "share": sense.share,
-        "tokens": len(sense.tokens),
-        "words": _near(sense.words),
-        "classes": [{"class": c, "share": share} for c, share in sense.classes],
-        "examples": [_token(token) for token in sense.tokens[:examples]],
-    }
 
 
 @verb("meaning", "meaning senses trees.classes bank text.conllu")
@@ -344,7 +327,13 @@ def senses(
     found = senses_of(model, word, sentences, number, k)
     rows, lines = [], []
     for i, sense in enumerate(found, 1):
-        rows.append(_sense(sense, examples))
+        rows.append({
+            "share": sense.share,
+            "tokens": len(sense.tokens),
+            "words": _near(sense.words),
+            "classes": [{"class": c, "share": share} for c, share in sense.classes],
+            "examples": [_token(token) for token in sense.tokens[:examples]],
+        })
         near = " ".join(each for each, _, _ in sense.words)
         lines += [f"{i}. {percent(sense.share)} of {sum(len(s.tokens) for s in found)} tokens: {near}"]
         lines += [f"   {token.shown}" for token in sense.tokens[:examples]]
@@ -357,7 +346,7 @@ def substitutes(
     word: str = word(),
     sentences: Sentences = made_by(_SENTENCES, options=ANNOTATION),
     *,
-    most: int = how_many("At most so many tokens of the word.", 20),
+    most: int = how_many("At most N tokens of the word.", 20),
     k: int = _K,
 ) -> Shown:
     """Show what could stand in the place of a word, for each of its tokens in a text."""

@@ -55,7 +55,6 @@ def train(
 
 
 def _found(about: dict[str, Any], words: list[tuple[str, float]]) -> Answer:
-    """Words with their cosines."""
     rows = [{"word": each, "cosine": cosine} for each, cosine in words]
     return Answer({**about, "words": rows}, Table((), words).text())
 
