@@ -5,12 +5,14 @@ of kernels has a cache directory that is named by a hash of its source and of al
 or not (and of the Numba version, and of the bounds-checking flag, which a warm cache would silently ignore): a change
 is another directory for the modules that it can reach, and for no others. Directories that nobody has used for 60 days
 are removed; where none can be written, a temporary one serves until the process ends. Files of the cache carry a
-checksum: a damaged one is made again. Importing this module imports Numba; modules without kernels do not need it.
+checksum: a damaged one is made again. Processes that need the same kernel at the same time compile it once: whoever
+comes second waits. Importing this module imports Numba; modules without kernels do not need it.
 """
 
 from __future__ import annotations
 
 import atexit
+import errno
 import hashlib
 import os
 import pickle  # of the user's own cache of machine code, never of a model
@@ -31,6 +33,12 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from corpuscle.progress import COMPILATION, say
+
+fcntl: Any
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -255,6 +263,16 @@ class _Cache(caching.FunctionCache):
     def __init__(self, function: Callable[..., Any]):
         super().__init__(function)
         self._cache_file = _CacheFile(self._cache_path, self._impl.filename_base, "")
+        self._lock = _Lock(os.path.join(self._cache_path, f"{self._impl.filename_base}.lock"))
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """What was compiled before, or by another process meanwhile; None: the caller compiles it and saves it."""
+        found = super().load_overload(sig, target_context)
+        if found is None and self._lock.take():
+            found = super().load_overload(sig, target_context)
+            if found is not None:
+                self._lock.release()
+        return found
 
     def save_overload(self, sig: Any, data: Any) -> None:
         """Keep what was compiled."""
@@ -264,6 +282,50 @@ class _Cache(caching.FunctionCache):
             if not _Cache.told:
                 say(f"the cache of kernels cannot be written ({error.strerror}): the next run compiles again")
             _Cache.told = True
+        finally:
+            self._lock.release()
+
+
+class _Lock:
+    """The right to compile a kernel, a lock on a file; kernels of one factory share it. It ends with the process.
+
+    No two processes wait for each other: a kernel never calls one that calls it, so that whoever holds a lock waits
+    only for kernels further down.
+    """
+
+    _held: ClassVar[set[str]] = set()
+    _PATIENCE = 120.0  # seconds; then both compile
+
+    def __init__(self, path: str):
+        self._path, self._file = path, -1
+
+    def take(self) -> bool:
+        """Wait until nobody else holds it; False where there is nothing to wait for."""
+        if fcntl is None or self._path in self._held:
+            return False
+        try:
+            file = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o644)
+        except OSError:
+            return False
+        end = time.monotonic() + self._PATIENCE
+        while True:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError as error:
+                if error.errno not in (errno.EAGAIN, errno.EACCES) or time.monotonic() > end:
+                    os.close(file)
+                    return False
+                time.sleep(0.02)
+            else:
+                self._file = file
+                self._held.add(self._path)
+                return True
+
+    def release(self) -> None:
+        if self._file >= 0:
+            self._held.discard(self._path)
+            os.close(self._file)
+            self._file = -1
 
 
 KNOWN = numba.__version__.startswith("0.68.") and not os.environ.get("CORPUSCLE_PLAIN_NUMBA")
