@@ -166,13 +166,13 @@ from numba.extending import intrinsic  # noqa: E402
 
 
 class _Counter(event.Listener):
-    """Tells ``progress`` when a kernel is compiled; Numba compiles one at a time."""
+    """Tells ``progress`` when a kernel is compiled; Numba compiles one at a time, and functions of its own with it."""
 
     def on_start(self, event: Any) -> None:
         COMPILATION.begin()
 
     def on_end(self, event: Any) -> None:
-        COMPILATION.end()
+        COMPILATION.end(ours=event.data["dispatcher"].py_func.__module__.startswith("corpuscle."))
 
 
 event.register("numba:compile", _Counter())
