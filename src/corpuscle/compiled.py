@@ -6,7 +6,9 @@ or not (and of the Numba version, and of the bounds-checking flag, which a warm 
 is another directory for the modules that it can reach, and for no others. Directories that nobody has used for 60 days
 are removed; where none can be written, a temporary one serves until the process ends. Files of the cache carry a
 checksum: a damaged one is made again. Processes that need the same kernel at the same time compile it once: whoever
-comes second waits. Importing this module imports Numba; modules without kernels do not need it.
+comes second waits. A release for Linux carries machine code of its own, for processors of the level x86-64-v3; where it
+fits, kernels that it does not have are compiled for that level, too. Importing this module imports Numba; modules
+without kernels do not need it.
 """
 
 from __future__ import annotations
@@ -159,10 +161,27 @@ if _BLAS not in sys.modules:
     finally:
         del sys.modules[_BLAS]
 
-from llvmlite import ir  # noqa: E402
+from llvmlite import binding, ir  # noqa: E402
 from numba.core import caching, cgutils, event, types  # noqa: E402
 from numba.core.dispatcher import OmittedArg  # noqa: E402
 from numba.extending import intrinsic  # noqa: E402
+
+_LEVEL = "x86-64-v3"
+_FEATURES = {"avx", "avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe", "xsave"}
+
+
+def _find_shipped() -> Path | None:
+    """The machine code that came with the package, if there is some and this processor runs it."""
+    folder, config = _PACKAGE / "machine_code" / _LEVEL, cast(Any, numba.config)
+    if not folder.is_dir() or (config.CPU_NAME or _LEVEL) != _LEVEL or sys.platform != "linux":
+        return None
+    if not {name for name, there in binding.get_host_cpu_features().items() if there} >= _FEATURES:
+        return None
+    config.CPU_NAME, config.CPU_FEATURES = _LEVEL, ""
+    return folder
+
+
+_shipped = _find_shipped()
 
 
 class _Counter(event.Listener):
@@ -263,6 +282,10 @@ class _Cache(caching.FunctionCache):
     def __init__(self, function: Callable[..., Any]):
         super().__init__(function)
         self._cache_file = _CacheFile(self._cache_path, self._impl.filename_base, "")
+        self._files = [self._cache_file]
+        if _shipped is not None:
+            place = str(_shipped / Path(self._cache_path).name)
+            self._files.insert(0, _CacheFile(place, self._impl.filename_base, ""))
         self._lock = _Lock(os.path.join(self._cache_path, f"{self._impl.filename_base}.lock"))
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
@@ -273,6 +296,12 @@ class _Cache(caching.FunctionCache):
             if found is not None:
                 self._lock.release()
         return found
+
+    def _load_overload(self, sig: Any, target_context: Any) -> Any:
+        key = self._index_key(sig, target_context.codegen())
+        found = (files.load(key) for files in self._files)
+        data = next((each for each in found if each is not None), None)
+        return None if data is None else self._impl.rebuild(target_context, data)
 
     def save_overload(self, sig: Any, data: Any) -> None:
         """Keep what was compiled."""
