@@ -191,7 +191,7 @@ class _Counter(event.Listener):
         COMPILATION.begin()
 
     def on_end(self, event: Any) -> None:
-        COMPILATION.end(ours=event.data["dispatcher"].py_func.__module__.startswith("corpuscle."))
+        COMPILATION.end(ours=not event.data["dispatcher"].py_func.__module__.startswith("numba."))
 
 
 event.register("numba:compile", _Counter())

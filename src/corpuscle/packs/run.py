@@ -121,6 +121,9 @@ def learn(
     job = Job(found, target.folder, seed, workers, cluster)
     run = _Run(intake, target, job, possible, _check(possible, job, target))
     run.do_all()
+    done = target.state["steps"]
+    target.state["steps"] = {step.name: done[step.name] for step in possible if step.name in done}  # whoever was first
+    target.save()
     report = run.write_report()
     if run.bugs:
         raise run.bugs[0]
@@ -177,6 +180,7 @@ class _Run:
         with self._lock:
             if before := [name for name in step.after if name in self.failed]:
                 self.failed[step.name] = self.failed[before[0]]
+                self.course.end(step, "failed", text=f"it needs {before[0]}")
                 return
             if _is_done(step, self.job, self.target):
                 self.kept.add(step.name)
