@@ -204,9 +204,7 @@ def test_every_kernel_is_called_from_python_and_wrappers_are_made_for_no_other()
     assert sum(mark == "part" for mark in made.values()) > 300
 
 
-@pytest.mark.parametrize(
-    "tests", ["engine/dp", "engine/linalg", "neural/kernels", "engine/test_*.py"]
-)
+@pytest.mark.parametrize("tests", ["engine/dp", "engine/linalg", "neural/kernels", "engine/test_*.py"])
 def test_the_exact_tests_of_the_engine_hold_in_plain_python(tests):
     """Not those of sums in single precision: compiled, they are added up in another order, to more digits."""
     paths = [str(path) for path in sorted(Path(__file__).parent.glob(tests))]

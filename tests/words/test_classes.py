@@ -77,9 +77,9 @@ def information(corpus: Corpus, classes: np.ndarray) -> float:
 def text(seed: int = 1, sentences: int = 400) -> Corpus:
     random = Random(seed, "text")
     words = [f"w{i}" for i in range(90)]
-    return Corpus.from_sentences(
-        [[words[int(90 * random.uniform() ** 3)] for _ in range(random.below(12))] for _ in range(sentences)]
-    )
+    return Corpus.from_sentences([
+        [words[int(90 * random.uniform() ** 3)] for _ in range(random.below(12))] for _ in range(sentences)
+    ])
 
 
 def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:

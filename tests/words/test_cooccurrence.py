@@ -9,9 +9,9 @@ from corpuscle.words.cooccurrence import Around, At, count_around, count_at
 from corpuscle.words.kernels.contexts import FLAT, HARMONIC, LINEAR
 
 CHANCE = np.random.default_rng(1)
-TEXT = Corpus.from_sentences(
-    [[f"w{i}" for i in CHANCE.integers(0, 9, length)] for length in (0, 1, 7, 12, 0, 3, 5, 9, 2, 1, 11)]
-)
+TEXT = Corpus.from_sentences([
+    [f"w{i}" for i in CHANCE.integers(0, 9, length)] for length in (0, 1, 7, 12, 0, 3, 5, 9, 2, 1, 11)
+])
 TYPES = len(TEXT.vocab)
 
 

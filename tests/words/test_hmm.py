@@ -32,9 +32,9 @@ from tests.schemas import FRACTION, last_line_conforms
 
 def text(seed: int = 1, sentences: int = 60, words: int = 30, longest: int = 9) -> Corpus:
     random = Random(seed, "text")
-    return Corpus.from_sentences(
-        [[f"w{int(words * random.uniform() ** 2)}" for _ in range(random.below(longest))] for _ in range(sentences)]
-    )
+    return Corpus.from_sentences([
+        [f"w{int(words * random.uniform() ** 2)}" for _ in range(random.below(longest))] for _ in range(sentences)
+    ])
 
 
 def bank(seed: int = 1, sentences: int = 60, relations: bool = False) -> Treebank:

@@ -50,7 +50,7 @@ class Course:
                 threading.Thread(target=self._beat, daemon=True).start()
         return self
 
-    def __exit__(self, *error: object) -> None:
+    def __exit__(self, *error: Any) -> None:
         self._over.set()
         if self._live is not None:
             self._live.stop()

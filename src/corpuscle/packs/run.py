@@ -15,6 +15,7 @@ import json
 import os
 import shutil
 import threading
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -40,6 +41,7 @@ from corpuscle.progress import clock, complain, say
 from corpuscle.scale import default_workers
 from corpuscle.text.files import AnyPath, write_atomically
 from corpuscle.text.tables import write_table
+from corpuscle.text.wording import counted
 
 STEPS: tuple[Step, ...] = tuple(find(place) for task in TASKS.values() for place in task.step.split())
 """All that can be learned, in the order of the catalogue, in which it is done."""
@@ -118,6 +120,7 @@ def learn(
     for name in [name for name in target.state["steps"] if name not in {step.name for step in possible}]:
         target.forget(name, target.state["steps"][name]["files"])
 
+    say(" · ".join([f"learning {counted(len(possible), 'thing')}", *_amounts(intake)]))
     job = Job(found, target.folder, seed, workers, cluster)
     run = _Run(intake, target, job, possible, _check(possible, job, target))
     run.do_all()
@@ -282,6 +285,16 @@ def _say_what_was_found(intake: Intake) -> tuple[str, ...]:
     for message in refused:
         complain(message)
     return tuple(refused)
+
+
+def _amounts(intake: Intake) -> list[str]:
+    """How much there is of what most kits have."""
+    lines = Counter[str | None]()
+    for row in intake.rows:
+        lines[row.role] += row.lines
+    lines["parallel"] //= 2  # two sides
+    names = {"text": ("line of text", "lines of text"), "parallel": ("translated line",), "names": ("name",)}
+    return [counted(lines[role], *each) for role, each in names.items() if lines[role]]
 
 
 def _sample(target: Pack, seed: int) -> Path:
