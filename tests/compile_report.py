@@ -5,6 +5,7 @@ many seconds the compiler took, and how much CPU all of it.
 """
 
 import json
+import math
 import sys
 import time
 from collections import Counter
@@ -39,7 +40,7 @@ class Listed(event.Listener):
 def report(arguments: list[str]) -> dict[str, object]:
     listed = Listed()
     event.register("numba:compile", listed)
-    packs_run.is_cold = lambda package: False  # nothing compiles ahead, in another process
+    packs_run._WORTH_SHARING = math.inf  # no other process does a part of it
     code = main(arguments)
     again = {name: count for (name, _), count in sorted(listed.kernels.items()) if count > 1}
     return {

@@ -15,7 +15,7 @@ os.environ.pop("SOURCE_DATE_EPOCH", None)
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Whether this run finds its kernels compiled must not change what a command says.
-progress.COMPILATION.begin = progress.COMPILATION.end = lambda: None  # type: ignore[method-assign]
+progress.COMPILATION.begin = progress.COMPILATION.end = lambda **_: None  # type: ignore[method-assign]
 
 settings.register_profile(
     "corpuscle", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow], print_blob=False

@@ -1,6 +1,6 @@
 """Warm some packages in this process and report, as JSON, about every kernel that they define or use.
 
-    python tests/kernel_report.py corpuscle.text corpuscle.words
+python tests/kernel_report.py corpuscle.text corpuscle.words
 """
 
 import importlib

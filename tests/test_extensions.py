@@ -14,7 +14,7 @@ import pytest
 from tests.tiny_models import TREES
 
 METHOD = {
-    "addk/__init__.py": '''
+    "addk/__init__.py": """
 from corpuscle.catalogue import Method
 from corpuscle.settings import Parallel, setting
 from corpuscle.text.settings import TextSettings
@@ -25,8 +25,8 @@ class AddKSettings(TextSettings, Parallel):
 
 
 METHOD = Method("addk:AddKSettings", "addk.model:AddK", "words alone, k added", kinds={"addk.model": "addk.model:AddK"})
-''',
-    "addk/model.py": '''
+""",
+    "addk/model.py": """
 from typing import ClassVar
 
 import numpy as np
@@ -60,10 +60,10 @@ class AddK(AddKSettings, LanguageModel):
         tokens = np.insert(corpus.tokens, ends, END)
         starts = corpus.sentence_starts + np.arange(len(corpus) + 1)
         return Events(np.log(self.probability_[tokens]), tokens == UNKNOWN, starts)
-''',
+""",
 }
 TAGGER = {
-    "majority/__init__.py": '''
+    "majority/__init__.py": """
 from corpuscle.catalogue import Method
 from corpuscle.settings import Parallel, setting
 
@@ -76,8 +76,8 @@ METHOD = Method(
     "majority:MajoritySettings", "majority.tagger:Majority", "its most frequent tag for each word",
     kinds={"majority.tagger": "majority.tagger:Majority"},
 )
-''',
-    "majority/tagger.py": '''
+""",
+    "majority/tagger.py": """
 from collections import Counter
 from typing import ClassVar
 
@@ -115,10 +115,10 @@ class Majority(MajoritySettings, WordTagger):
 
     def known(self, bank):
         return self.words_.encode([word for words in bank.corpus for word in words]) >= 3
-''',
+""",
 }
 FORMAT = {
-    "subtitles.py": '''
+    "subtitles.py": """
 import re
 
 from corpuscle.text.formats import Format
@@ -129,10 +129,10 @@ FORMAT = Format("subtitles", (".srt",), "subtitles:read", "the lines that are sa
 def read(path):
     with open(path, encoding="utf-8") as file:
         return [line for line in file.read().splitlines() if line and not re.fullmatch(r"[0-9]+|.* --> .*", line)]
-''',
+""",
 }
 METRIC = {
-    "nouns.py": '''
+    "nouns.py": """
 from corpuscle.measure import accuracy
 
 
@@ -140,7 +140,7 @@ def recall(gold, found):
     nouns = [tag == "NOUN" for tag in gold.tags.strings()]
     right = [a == b and noun for a, b, noun in zip(gold.tags.strings(), found.tags.strings(), nouns)]
     return accuracy(right, nouns)
-''',
+""",
 }
 
 

@@ -99,4 +99,3 @@ def test_every_verb_takes_what_people_have(kind, tmp_path):
         assert not different, (verb, what, different, answers[0], answers[different[0]])
         told[isinstance(answers[0], str) and answers[0].endswith(("Error", "Learned"))] += 1
     assert told[False] >= 1, told
-

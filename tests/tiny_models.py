@@ -34,7 +34,10 @@ TREES = "".join(
 )
 
 AMBIGUOUS = "".join(
-    f"# newdoc id = {i}\n1\t{before}\t{before}\tX" + "\t_" * 6 + f"\n2\tsaw\t{lemma}\t{tag}" + "\t_" * 5
+    f"# newdoc id = {i}\n1\t{before}\t{before}\tX"
+    + "\t_" * 6
+    + f"\n2\tsaw\t{lemma}\t{tag}"
+    + "\t_" * 5
     + f"\tGloss={lemma}\n\n"
     for i in range(4)
     for before, lemma, tag in (("I", "see", "VERB"), ("a", "saw", "NOUN"))

@@ -1,6 +1,6 @@
 """Warm a task in an empty cache, run the commands that the record has of it, and report, as JSON, what compiled later.
 
-    CORPUSCLE_CACHE=empty python -m tests.warm_report segment
+CORPUSCLE_CACHE=empty python -m tests.warm_report segment
 """
 
 import json

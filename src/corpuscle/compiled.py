@@ -5,12 +5,16 @@ of kernels has a cache directory that is named by a hash of its source and of al
 or not (and of the Numba version, and of the bounds-checking flag, which a warm cache would silently ignore): a change
 is another directory for the modules that it can reach, and for no others. Directories that nobody has used for 60 days
 are removed; where none can be written, a temporary one serves until the process ends. Files of the cache carry a
-checksum: a damaged one is made again. Importing this module imports Numba; modules without kernels do not need it.
+checksum: a damaged one is made again. Processes that need the same kernel at the same time compile it once: whoever
+comes second waits. A release for Linux carries machine code of its own, for processors of the level x86-64-v3; where it
+fits, kernels that it does not have are compiled for that level, too. Importing this module imports Numba; modules
+without kernels do not need it.
 """
 
 from __future__ import annotations
 
 import atexit
+import errno
 import hashlib
 import os
 import pickle  # of the user's own cache of machine code, never of a model
@@ -31,6 +35,12 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from corpuscle.progress import COMPILATION, say
+
+fcntl: Any
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -133,20 +143,37 @@ if _BLAS not in sys.modules:
     finally:
         del sys.modules[_BLAS]
 
-from llvmlite import ir  # noqa: E402
+from llvmlite import binding, ir  # noqa: E402
 from numba.core import caching, cgutils, event, types  # noqa: E402
 from numba.core.dispatcher import OmittedArg  # noqa: E402
 from numba.extending import intrinsic  # noqa: E402
 
+_LEVEL = "x86-64-v3"
+_FEATURES = {"avx", "avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe", "xsave"}
+
+
+def _find_shipped() -> Path | None:
+    """The machine code that came with the package, if there is some and this processor runs it."""
+    folder, config = _PACKAGE / "machine_code" / _LEVEL, cast(Any, numba.config)
+    if not folder.is_dir() or (config.CPU_NAME or _LEVEL) != _LEVEL or sys.platform != "linux":
+        return None
+    if not {name for name, there in binding.get_host_cpu_features().items() if there} >= _FEATURES:
+        return None
+    config.CPU_NAME, config.CPU_FEATURES = _LEVEL, ""
+    return folder
+
+
+_shipped = _find_shipped()
+
 
 class _Counter(event.Listener):
-    """Tells ``progress`` when a kernel is compiled; Numba compiles one at a time."""
+    """Tells ``progress`` when a kernel is compiled; Numba compiles one at a time, and functions of its own with it."""
 
     def on_start(self, event: Any) -> None:
         COMPILATION.begin()
 
     def on_end(self, event: Any) -> None:
-        COMPILATION.end()
+        COMPILATION.end(ours=not event.data["dispatcher"].py_func.__module__.startswith("numba."))
 
 
 event.register("numba:compile", _Counter())
@@ -237,6 +264,26 @@ class _Cache(caching.FunctionCache):
     def __init__(self, function: Callable[..., Any]):
         super().__init__(function)
         self._cache_file = _CacheFile(self._cache_path, self._impl.filename_base, "")
+        self._files = [self._cache_file]
+        if _shipped is not None:
+            place = str(_shipped / Path(self._cache_path).name)
+            self._files.insert(0, _CacheFile(place, self._impl.filename_base, ""))
+        self._lock = _Lock(os.path.join(self._cache_path, f"{self._impl.filename_base}.lock"))
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """What was compiled before, or by another process meanwhile; None: the caller compiles it and saves it."""
+        found = super().load_overload(sig, target_context)
+        if found is None and self._lock.take():
+            found = super().load_overload(sig, target_context)
+            if found is not None:
+                self._lock.release()
+        return found
+
+    def _load_overload(self, sig: Any, target_context: Any) -> Any:
+        key = self._index_key(sig, target_context.codegen())
+        found = (files.load(key) for files in self._files)
+        data = next((each for each in found if each is not None), None)
+        return None if data is None else self._impl.rebuild(target_context, data)
 
     def save_overload(self, sig: Any, data: Any) -> None:
         try:
@@ -245,6 +292,50 @@ class _Cache(caching.FunctionCache):
             if not _Cache.told:
                 say(f"the cache of kernels cannot be written ({error.strerror}): the next run compiles again")
             _Cache.told = True
+        finally:
+            self._lock.release()
+
+
+class _Lock:
+    """The right to compile a kernel, a lock on a file; kernels of one factory share it. It ends with the process.
+
+    No two processes wait for each other: a kernel never calls one that calls it, so that whoever holds a lock waits
+    only for kernels further down.
+    """
+
+    _held: ClassVar[set[str]] = set()
+    _PATIENCE = 120.0  # seconds; then both compile
+
+    def __init__(self, path: str):
+        self._path, self._file = path, -1
+
+    def take(self) -> bool:
+        """Wait until nobody else holds it; False where there is nothing to wait for."""
+        if fcntl is None or self._path in self._held:
+            return False
+        try:
+            file = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o644)
+        except OSError:
+            return False
+        end = time.monotonic() + self._PATIENCE
+        while True:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError as error:
+                if error.errno not in (errno.EAGAIN, errno.EACCES) or time.monotonic() > end:
+                    os.close(file)
+                    return False
+                time.sleep(0.02)
+            else:
+                self._file = file
+                self._held.add(self._path)
+                return True
+
+    def release(self) -> None:
+        if self._file >= 0:
+            self._held.discard(self._path)
+            os.close(self._file)
+            self._file = -1
 
 
 KNOWN = numba.__version__.startswith("0.68.") and not os.environ.get("CORPUSCLE_PLAIN_NUMBA")

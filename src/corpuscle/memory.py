@@ -11,6 +11,7 @@ import os
 import sys
 import tempfile
 from collections.abc import Iterator
+from contextlib import suppress
 from os import PathLike
 from typing import Any
 
@@ -34,6 +35,16 @@ def resident() -> int:
     except ImportError:  # Windows
         return 0
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+
+
+def physical() -> float:
+    """How many bytes of memory this computer has, or this process may have; infinity where nobody says."""
+    known = [float("inf")]
+    with suppress(OSError, ValueError, AttributeError):
+        known.append(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
+    with suppress(OSError, ValueError), open("/sys/fs/cgroup/memory.max", encoding="ascii") as file:
+        known.append(int(file.read()))
+    return min(known)
 
 
 def trim() -> None:

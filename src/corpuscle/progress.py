@@ -21,6 +21,7 @@ SILENCE = 4.0
 """After so many seconds without a sign of life, ``working`` and compiling give one."""
 
 _quiet = False
+_elsewhere = False  # whether somebody shows ``status()``
 _shown = time.monotonic()  # when something was last shown
 
 
@@ -36,6 +37,31 @@ def say(message: str) -> None:
     if not _quiet:
         print(message, file=sys.stderr, flush=True)
         _shown = time.monotonic()
+
+
+def is_quiet() -> bool:
+    return _quiet
+
+
+def idle() -> float:
+    """The seconds since something was last shown."""
+    return time.monotonic() - _shown
+
+
+def status() -> str:
+    """What this process is doing: compiling, or how far its bar is."""
+    return str(COMPILATION) if COMPILATION.running else str(_bars[-1]) if _bars else ""
+
+
+@contextmanager
+def shown_elsewhere() -> Iterator[None]:
+    """Show neither bars nor signs of life: the caller does, by ``status()``."""
+    global _elsewhere
+    before, _elsewhere = _elsewhere, True
+    try:
+        yield
+    finally:
+        _elsewhere = before
 
 
 def one_line(message: object) -> str:
@@ -97,7 +123,7 @@ def bar(description: str, total: int) -> Iterator[Bar]:
 def _display() -> Any:
     """What shows a bar, if there is a terminal to show it on; the time since its beginning moves even if it does
     not."""
-    if _quiet or not sys.stderr.isatty():
+    if _quiet or _elsewhere or not sys.stderr.isatty():
         return None
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
@@ -118,7 +144,7 @@ def _pulse(text: Callable[[], str]) -> Iterator[None]:
                 if time.monotonic() - _shown >= SILENCE and not any(each.display for each in _bars):
                     say(text())
 
-    if _quiet:
+    if _quiet or _elsewhere:
         yield
         return
     thread = threading.Thread(target=beat, daemon=True)
@@ -166,13 +192,14 @@ class Compilation:
         self._depth += 1
         if self._depth == 1:
             self._began = time.perf_counter()
-            if self.kernels == 0:
+            if self.kernels == 0 and not _elsewhere:
                 say("compiling kernels for this machine (first use only) ...")
             self._pulse = _pulse(lambda: str(self))
             self._pulse.__enter__()
 
-    def end(self) -> None:
-        self.kernels += 1
+    def end(self, ours: bool = True) -> None:
+        """It is compiled; ``ours``: it counts."""
+        self.kernels += ours
         if self._depth == 1:
             if self._pulse is not None:
                 self._pulse.__exit__(None, None, None)

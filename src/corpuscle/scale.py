@@ -350,13 +350,34 @@ def processes(count: int | None = None, cluster: Any = None) -> Iterator[Workers
         return
     import multiprocessing
 
-    # A new process would run the script that is running here again, as far as it is not under `if __name__ ==`.
+    with _no_script():
+        executor = ProcessPoolExecutor(count, multiprocessing.get_context("spawn"), _deaf)
+        try:
+            yield _Threads(count or 1, executor)
+        finally:
+            executor.shutdown(cancel_futures=True)
+
+
+@contextmanager
+def _no_script() -> Iterator[None]:
+    """A new process would run the script that is running here again, as far as it is not under ``if __name__ ==``."""
     main = vars(sys.modules["__main__"])
     script = main.pop("__file__", None) if main.get("__spec__") is None else None
-    executor = ProcessPoolExecutor(count, multiprocessing.get_context("spawn"), _deaf)
     try:
-        yield _Threads(count or 1, executor)
+        yield
     finally:
-        executor.shutdown(cancel_futures=True)
         if script is not None:
             main["__file__"] = script
+
+
+def started(function: Callable[..., None], *arguments: Any) -> tuple[Any, Any]:
+    """A process that runs ``function(pipe, *arguments)``, and our end of the pipe."""
+    import multiprocessing
+
+    context = multiprocessing.get_context("spawn")
+    ours, theirs = context.Pipe()
+    process = context.Process(target=function, args=(theirs, *arguments))
+    with _no_script():
+        process.start()
+    theirs.close()
+    return process, ours

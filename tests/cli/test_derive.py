@@ -120,6 +120,8 @@ def sides(
 ) -> Answer:
     """How many pairs there are."""
     return Answer({"pairs": len(source or ())})
+
+
 def _fits(values):
     if values["json"] and values["start"] > 1:
         raise SettingError("JSON has no numbers")
@@ -242,6 +244,8 @@ def test_sentence_pairs_are_two_files_or_one_and_an_option_has_both(run, tmp_pat
     assert list(couple(Typed("a\nb"), target=Typed("c\nd\n")).rows) == [("a", "c"), ("b", "d")]
     with pytest.raises(SettingError, match="source has 2 lines, target 1: they must be as many"):
         couple(Typed("a\nb"), target=Typed("c"))
+
+
 def test_a_verb_that_learns_in_one_way_gets_the_settings_that_were_given(run):
     assert run("toy learn text.txt --seed 3 --json")[1] == '{"seed": 3}\n'
     assert run("toy learn text.txt --json")[1] == "{}\n"

@@ -58,9 +58,7 @@ def test_a_word_has_an_analysis_for_each_split_that_the_tables_allow(folder):
     assert values(folder, "wktb") == [{"pre1": "CONJ"} | verb, {"pre1": "CONJ", "pos": "NOUN"}]
     assert values(folder, "wAlktAb") == [{"pre1": "CONJ", "det": "DET", "pos": "NOUN"}]
     assert values(folder, "wktAbh") == [{"pre1": "CONJ", "pos": "NOUN", "pron": "3MS"}]
-    assert values(folder, "ktAbyn") == [
-        {"pos": "NOUN", "suf": "NSUFF", "gensuf": "M", "numsuf": "D", "case": "ACCGEN"}
-    ]
+    assert values(folder, "ktAbyn") == [{"pos": "NOUN", "suf": "NSUFF", "gensuf": "M", "numsuf": "D", "case": "ACCGEN"}]
     stem = {"pos": "VERB", "dpos": "IMPERFECT", "perpos": "3", "genpos": "M", "numpos": "S"}
     assert values(folder, "yktb") == [stem]
     assert values(folder, "yktbwn") == [stem | {"suf": "IVSUFF_SUBJ", "gensuf": "M", "numsuf": "P", "mood": "I"}]

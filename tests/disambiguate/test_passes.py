@@ -46,9 +46,7 @@ def test_an_analysis_that_only_the_one_before_tells_needs_the_neighbours(learner
 
 def test_right_neighbours_tell_more_than_those_of_a_first_pass():
     train, test = chained(120, 1), chained(60, 2)
-    wrong = [
-        np.mean(ranks(TwoPassRanker(neighbours=which).fit(train), test) != 1) for which in ("predicted", "gold")
-    ]
+    wrong = [np.mean(ranks(TwoPassRanker(neighbours=which).fit(train), test) != 1) for which in ("predicted", "gold")]
     assert wrong[1] == 0 < wrong[0]
 
 
@@ -91,11 +89,14 @@ def enumerated(grid, weights, allowed):
     for first, last in zip(grid.starts[:-1], grid.starts[1:], strict=True):
         if first < last:
             every = product(*(np.flatnonzero(row) for row in allowed[first:last]))
-            yield first, {
-                path: sum(weights[0] * grid.scores[first + j, q] for j, q in enumerate(path))
-                + sum(pair[first + j, path[j - 1], path[j]] for j in range(1, len(path)))
-                for path in every
-            }
+            yield (
+                first,
+                {
+                    path: sum(weights[0] * grid.scores[first + j, q] for j, q in enumerate(path))
+                    + sum(pair[first + j, path[j - 1], path[j]] for j in range(1, len(path)))
+                    for path in every
+                },
+            )
 
 
 def test_sequences_and_their_probabilities_are_those_of_enumeration():

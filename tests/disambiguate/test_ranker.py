@@ -173,9 +173,7 @@ def test_a_lemma_decided_by_the_topic_needs_the_document():
         dice = np.random.default_rng(seed)
         topics = dice.integers(0, 2, n)
         words = [[f"x{w}" if w < 10 else f"t{topic}-{w % 15}" for w in dice.integers(0, 40, 60)] for topic in topics]
-        lemmas = [
-            [f"{w}/{topic}" if w[0] == "x" else w for w in row] for row, topic in zip(words, topics, strict=True)
-        ]
+        lemmas = [[f"{w}/{topic}" if w[0] == "x" else w for w in row] for row, topic in zip(words, topics, strict=True)]
         # sentences of one word, so that neighbours say nothing
         flat = [[w] for row in words for w in row]
         return with_documents(flat, size=60, lemmas=[[w] for row in lemmas for w in row])

@@ -41,9 +41,7 @@ def fill(tokens, pool, root, draws, base):
 
 def sizes_of(pool, entry):
     """All table sizes of an entry, falling."""
-    customers, tables, singles = (
-        int(pool.entries[entry, c]) for c in (pools.CUSTOMERS, pools.TABLES, pools.SINGLES)
-    )
+    customers, tables, singles = (int(pool.entries[entry, c]) for c in (pools.CUSTOMERS, pools.TABLES, pools.SINGLES))
     sizes, at = [], int(pool.entries[entry, pools.CELLS])
     if at < 0 and tables > singles:
         sizes = [customers - singles]

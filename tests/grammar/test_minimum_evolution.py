@@ -28,9 +28,7 @@ def bracketings(i: int, j: int):
     """All binary trees over the words [i, j): nested pairs; a word is its number."""
     if j - i == 1:
         return [i]
-    return [
-        (left, right) for k in range(i + 1, j) for left in bracketings(i, k) for right in bracketings(k, j)
-    ]
+    return [(left, right) for k in range(i + 1, j) for left in bracketings(i, k) for right in bracketings(k, j)]
 
 
 def leaves(tree) -> list[int]:

@@ -64,9 +64,9 @@ class Plain:
         self.added, self.n_types, self.order = added, n_types, order
 
     def distribution(self, contexts):
-        scores = np.array(
-            [sum(self.added.get((*context, word), 0.0) for context in contexts) for word in range(self.n_types)]
-        )
+        scores = np.array([
+            sum(self.added.get((*context, word), 0.0) for context in contexts) for word in range(self.n_types)
+        ])
         scores[START] = -np.inf
         exps = np.exp(scores)
         return exps / exps.sum()

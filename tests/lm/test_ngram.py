@@ -394,9 +394,7 @@ def test_samples_repeat_with_the_seed_and_follow_the_unigrams():
         assert tokens.count(word) / len(tokens) == pytest.approx(expected[model.vocab_.id(word)] / share, abs=0.03)
 
 
-@pytest.mark.parametrize(
-    "make", [NgramModel, lambda **settings: HpyModel(order=2, sweeps=2, samples=1, **settings)]
-)
+@pytest.mark.parametrize("make", [NgramModel, lambda **settings: HpyModel(order=2, sweeps=2, samples=1, **settings)])
 @pytest.mark.parametrize("min_count", [1, 2])
 def test_a_part_of_a_text_is_a_text_of_its_own(make, min_count):
     whole = zipf_corpus(sentences=60)
@@ -623,8 +621,19 @@ def test_numbers_with_exponents_are_read_from_arpa_files(tmp_path):
 @pytest.mark.parametrize(
     "text",
     [
-        "-1.2e+05", "1e-05", "-7.25E-3", "+2e3", "1e10", "-1e+00", "-1e-22", "1e-400", "0.5", "5.", ".5",
-        "12345678901234567890.5", "123456789012345678e-18",
+        "-1.2e+05",
+        "1e-05",
+        "-7.25E-3",
+        "+2e3",
+        "1e10",
+        "-1e+00",
+        "-1e-22",
+        "1e-400",
+        "0.5",
+        "5.",
+        ".5",
+        "12345678901234567890.5",
+        "123456789012345678e-18",
     ],
 )
 def test_numbers_are_parsed_like_python_does(text):

@@ -271,9 +271,10 @@ def test_damaged_models_are_refused_or_harmless(tmp_path, settings):
 
 def test_it_mixes_with_other_models(tmp_path):
     corpus = text()
-    mixture = Mixture(
-        [trained(corpus, order=2), NgramModel(method="kn", order=2, min_count=1, discounts=0.5).fit(corpus)]
-    )
+    mixture = Mixture([
+        trained(corpus, order=2),
+        NgramModel(method="kn", order=2, min_count=1, discounts=0.5).fit(corpus),
+    ])
     mixture.fit(text(4))
     mixture.save(tmp_path / "m")
     loaded = corpuscle.load(tmp_path / "m")

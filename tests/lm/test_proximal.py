@@ -67,13 +67,11 @@ def solved(u, groups, thresholds, norm, positive):
             }
         ]
     else:
-        rows = np.concatenate(
-            [
-                np.concatenate([sign * np.eye(n)[group], np.tile(np.eye(n)[j], (group.sum(), 1))], 1)
-                for j, group in enumerate(groups)
-                for sign in (1.0, -1.0)
-            ]
-        )
+        rows = np.concatenate([
+            np.concatenate([sign * np.eye(n)[group], np.tile(np.eye(n)[j], (group.sum(), 1))], 1)
+            for j, group in enumerate(groups)
+            for sign in (1.0, -1.0)
+        ])
         constraints = [{"type": "ineq", "fun": lambda x: rows @ x, "jac": lambda x: rows}]
     bounds = [(0.0 if positive else None, None)] * n + [(0.0, None)] * n
     found = minimize(

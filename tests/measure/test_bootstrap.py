@@ -102,9 +102,7 @@ def test_p_values_of_systems_that_do_not_differ_are_spread_evenly():
         one = np.ones(80)
         small["bootstrap"] += measure.paired_bootstrap(a, b, one, draws=300, seed=trial).p_value < 0.1
         table_a, table_b = np.column_stack([a, one]), np.column_stack([b, one])
-        p = measure.approximate_randomisation(
-            table_a, table_b, lambda s: s[..., 0] / s[..., 1], draws=300, seed=trial
-        )
+        p = measure.approximate_randomisation(table_a, table_b, lambda s: s[..., 0] / s[..., 1], draws=300, seed=trial)
         small["randomisation"] += p < 0.1
     assert 8 <= small["bootstrap"] <= 36 and 8 <= small["randomisation"] <= 36
 

@@ -20,15 +20,11 @@ def test_perplexity_is_exp_of_the_mean_negative_log_probability():
     assert result["perplexity"] == result["perplexity_without_oov"] == pytest.approx(2**bits)
     assert (result["tokens"], result["oov"]) == (6, 0)
     assert result["low"] <= result["perplexity"] <= result["high"]
-    assert {"perplexity", "low", "high", "deviation", "signature"} <= json.loads(
-        json.dumps(result.to_json())
-    ).keys()
+    assert {"perplexity", "low", "high", "deviation", "signature"} <= json.loads(json.dumps(result.to_json())).keys()
 
 
 def test_perplexity_without_oov_leaves_those_events_out():
-    result = measure.perplexity(
-        np.log([2**-6, 2**-2]), [2, 2], oov=[1, 0], known_log_probabilities=np.log([0.5, 0.25])
-    )
+    result = measure.perplexity(np.log([2**-6, 2**-2]), [2, 2], oov=[1, 0], known_log_probabilities=np.log([0.5, 0.25]))
     assert result["perplexity"] == pytest.approx(4)
     assert result["perplexity_without_oov"] == pytest.approx(2)
     assert result["oov"] == 1

@@ -123,9 +123,7 @@ def resampling() -> dict[str, tuple[str, Callable[..., measure.Result | measure.
     found = [n + dice.randrange(3) for n in right]
     tables = [list(zip(right, found, gold, strict=True)), list(zip(other, gold, gold, strict=True))]
     names = [["".join(dice.choices("abc", k=4)) for _ in range(3)] for _ in gold]
-    links = [
-        Alignments.from_pairs([[(i, i) for i in range(n) if dice.random() < 0.7] for n in gold]) for _ in range(3)
-    ]
+    links = [Alignments.from_pairs([[(i, i) for i in range(n) if dice.random() < 0.7] for n in gold]) for _ in range(3)]
     words = [Corpus.from_sentences([cut("abcdefgh"[:n], dice) for n in gold]) for _ in range(3)]
     return {
         "f1": ("f1|of:spans|average:micro|", partial(measure.precision_recall, right, [9] * 12, gold)),

@@ -72,6 +72,7 @@ def test_what_speaks_for_a_word_is_what_a_scan_finds():
         for k in range(9):
             values = []
             for o, d in enumerate(OFFSETS):
+
                 def entry(context, word=words[k], d=d):
                     return known.get((int(context) * 5 + int(word)) * 7 + d + 3) if word >= 0 and context >= 0 else None
 

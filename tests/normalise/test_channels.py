@@ -41,9 +41,7 @@ def test_expected_counts_are_derivatives_of_the_log_likelihood():
         for k, share in enumerate(shares):
             begin, end = own.letters.starts[k : k + 2]
             parts = np.empty(4)
-            channel_parts(
-                letters_of_word(typed), own.letters.letters[begin:end], own.vowels[begin:end], other, parts
-            )
+            channel_parts(letters_of_word(typed), own.letters.letters[begin:end], own.vowels[begin:end], other, parts)
             total += share * (parts * other.types).sum()
         return np.log(total)
 

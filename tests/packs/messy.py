@@ -56,9 +56,7 @@ def utterance(name: str, begin: int, value: str) -> str:
 
 EAF = (
     '<?xml version="1.0" encoding="UTF-8"?>\n<ANNOTATION_DOCUMENT><TIME_ORDER>'
-    + "".join(
-        f'<TIME_SLOT TIME_SLOT_ID="ts{i}" TIME_VALUE="{t}"/>' for i, t in ((1, 0), (2, 900), (3, 900), (4, 2000))
-    )
+    + "".join(f'<TIME_SLOT TIME_SLOT_ID="ts{i}" TIME_VALUE="{t}"/>' for i, t in ((1, 0), (2, 900), (3, 900), (4, 2000)))
     + '</TIME_ORDER>\n<TIER TIER_ID="tx@A" LINGUISTIC_TYPE_REF="utterance">\n'
     + utterance("a2", 3, "Oku-du.")
     + utterance("a1", 1, "kitablar geldi")

@@ -107,9 +107,19 @@ _json = st.recursive(
     lambda inner: (
         st.lists(inner, max_size=3)
         | st.dictionaries(
-            st.sampled_from(
-                ["words", "form", "head", "mentions", "type", "tokens", "links", "source", "target", "standard", "tree"]
-            ),
+            st.sampled_from([
+                "words",
+                "form",
+                "head",
+                "mentions",
+                "type",
+                "tokens",
+                "links",
+                "source",
+                "target",
+                "standard",
+                "tree",
+            ]),
             inner,
             max_size=4,
         )

@@ -15,9 +15,9 @@ from corpuscle.text.wording import clip
 STYLE = Path(__file__).with_name("report.css")
 
 
-def document(title: str, *body: Html, script: str = "", data: object = None) -> Html:
-    """A whole page in the style of the reports; ``script`` and ``data`` as in ``text.html``."""
-    return html.document(title, STYLE.read_text(encoding="utf-8"), *body, script=script, data=data)
+def document(title: str, *body: Html, script: str = "", data: object = None, refresh: int = 0) -> Html:
+    """A whole page in the style of the reports; ``script``, ``data`` and ``refresh`` as in ``text.html``."""
+    return html.document(title, STYLE.read_text(encoding="utf-8"), *body, script=script, data=data, refresh=refresh)
 
 
 PARSES = (

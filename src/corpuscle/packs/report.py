@@ -21,6 +21,7 @@ from corpuscle.text.html import Html, code, div, element, h3, p, section, small,
 from corpuscle.text.wording import clip, counted, enumerated, size
 
 _MOST_BAD_LINES = 50
+_REFRESH = 4  # seconds
 
 
 class Section(NamedTuple):
@@ -53,9 +54,10 @@ def render(
     unused: Sequence[tuple[str, str]],
     left_out: Sequence[tuple[Step, str]],
     failed: Sequence[tuple[Step, list[str]]],
+    waiting: int = 0,
 ) -> Html:
     """The whole page; ``unused`` are files and what they are, ``left_out`` steps and why, ``failed`` steps and their
-    errors."""
+    errors. While steps are still ``waiting``, it loads itself anew every few seconds."""
     kit = intake.kit
     is_sample = "sample" in pack.state and kit.folder == pack.folder / "kit"
     name = "the built-in sample" if is_sample else f"“{kit.folder.resolve().name or kit.folder}”"
@@ -66,12 +68,17 @@ def render(
     return page.document(
         title,
         page.links(contents, class_="contents"),
-        element("header", element("h1", title), *_summary(sections, is_sample)),
+        element("header", element("h1", title), *_still(waiting), *_summary(sections, is_sample)),
         *([_section("missing", "What is missing", *_missing(pack, failed))] if failed else []),
         *(_section(each.step.name, each.step.title, *each.chapter.body, *each.notes) for each in sections),
         *([_section("use", "How to use it", *_use(pack, sections))] if sections else []),
         _section("made", "How it was made", *_made(intake, pack, sections, unused, left_out, is_sample)),
+        refresh=_REFRESH if waiting else 0,
     )
+
+
+def _still(waiting: int) -> list[Html]:
+    return [p(f"Still learning: {counted(waiting, 'chapter')} to come.", class_="lead")] if waiting else []
 
 
 def _section(name: str, title: str, *content: Html) -> Html:

@@ -4,12 +4,8 @@ A step that was already done with the same input, settings and versions is not r
 is written when a step ends, a run can be stopped at any time, and the same command goes on from there. The files of all
 steps are checked before the first one begins; a step whose files are wrong, or which fails, is missing in the report.
 
-Compiling ahead: while the first steps of a run are at work, the kernels of later ones compile in another process.
-
-Kernels compile at their first use on a computer, which takes longer than learning from a small kit, and only one thread
-of a process can do it. The result goes to the cache on disk, where the step finds it. Whether a package has been
-compiled is written down beside the cache, by an empty file. A package whose defaults need only some of its kernels
-has a ``warm_defaults`` beside ``warm``.
+Steps that do not need each other are done side by side (``corpuscle.packs.crew``), in the order of what most people
+have: text, translations, names. The report is written after each of them.
 """
 
 from __future__ import annotations
@@ -18,12 +14,9 @@ import hashlib
 import json
 import os
 import shutil
-import subprocess
-import sys
 import threading
-import warnings
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -32,26 +25,34 @@ from typing import Any
 
 from corpuscle import __version__
 from corpuscle.catalogue import TASKS, find
-from corpuscle.compiled import cache_root, fingerprint, is_temporary
-from corpuscle.errors import CorpuscleError, CorpuscleWarning, InputError, Interrupted
+from corpuscle.compiled import is_temporary
+from corpuscle.errors import InputError, Interrupted
+from corpuscle.memory import physical
 from corpuscle.model import source_date
 from corpuscle.packs.chapter import Chapter
+from corpuscle.packs.course import Course
+from corpuscle.packs.crew import Ended, Helper, Plan, crew, perform
 from corpuscle.packs.intake import PREPARED, Intake, take_in
 from corpuscle.packs.kit import ROLES
 from corpuscle.packs.pack import Pack, write_json
 from corpuscle.packs.report import Section, render
 from corpuscle.packs.step import Job, LeftOut, Step
-from corpuscle.progress import clock, complain, is_interrupt, say, working
+from corpuscle.progress import clock, complain, say
 from corpuscle.scale import default_workers
 from corpuscle.text.files import AnyPath, write_atomically
 from corpuscle.text.tables import write_table
+from corpuscle.text.wording import counted
 
 STEPS: tuple[Step, ...] = tuple(find(place) for task in TASKS.values() for place in task.step.split())
 """All that can be learned, in the order of the catalogue, in which it is done."""
 
 _MOST_ERRORS = 20  # at most this number of errors of a step is shown one by one
 _MOST_SAID = 20  # at most this number of lines about files is said before learning begins
-_WORTH_COMPILING = 5000  # bytes
+_WORTH_SHARING = 50_000  # bytes of a kit; with fewer, starting another process takes longer than it saves
+_BYTES_A_PROCESS, _BYTES_A_BYTE = (
+    500_000_000,
+    150,
+)  # at most this much memory for a process, and for each byte of the kit
 
 
 @dataclass(frozen=True)
@@ -119,66 +120,127 @@ def learn(
     for name in [name for name in target.state["steps"] if name not in {step.name for step in possible}]:
         target.forget(name, target.state["steps"][name]["files"])
 
+    say(" · ".join([f"learning {counted(len(possible), 'thing')}", *_amounts(intake)]))
     job = Job(found, target.folder, seed, workers, cluster)
-    failed = _check(possible, job, target)
-    sound = [step for step in possible if step.name not in failed]
-    kept, left_out, bugs = _do_all(sound, job, target, failed)
-    learned = [step for step in sound if step.name not in left_out and step.name not in failed]
-    sections = [Section.of(step, target.state["steps"][step.name]) for step in learned]
-    omitted = [(step, left_out[step.name].reason) for step in possible if step.name in left_out]
-    missing = [(step, failed[step.name]) for step in possible if step.name in failed]
-    report = _write_report(intake, target, sections, omitted, missing)
-    if bugs:
-        raise bugs[0]
-    if not learned and not failed:
-        raise next(iter(left_out.values()))
-    reasons = {step.name: reason for step, reason in omitted}
-    chapters = {each.step.name: each.chapter for each in sections}
-    return Outcome(target.folder, report, chapters, tuple(kept), reasons, failed, refused, clock() - began)
+    run = _Run(intake, target, job, possible, _check(possible, job, target))
+    run.do_all()
+    done = target.state["steps"]
+    target.state["steps"] = {step.name: done[step.name] for step in possible if step.name in done}  # whoever was first
+    target.save()
+    report = run.write_report()
+    if run.bugs:
+        raise run.bugs[0]
+    if not run.learned and not run.failed:
+        raise next(iter(run.left_out.values()))
+    reasons = {name: reason.reason for name, reason in run.left_out.items()}
+    chapters = {each.step.name: each.chapter for each in run.sections()}
+    kept = tuple(step.name for step in possible if step.name in run.kept)
+    return Outcome(target.folder, report, chapters, kept, reasons, run.failed, refused, clock() - began)
 
 
-def _do_all(
-    steps: Sequence[Step], job: Job, target: Pack, failed: dict[str, list[str]]
-) -> tuple[list[str], dict[str, LeftOut], list[Exception]]:
-    """Do every step that is not done yet. Returns the names of those that were done before, why others were left out,
-    and the errors that are bugs; ``failed`` receives all errors, also for steps that come after a failed one."""
-    kept: list[str] = []
-    left_out: dict[str, LeftOut] = {}
-    bugs: list[Exception] = []
-    precompiler = Precompiler(_cold(steps, job, target))
-    try:
-        for step in steps:
-            if before := [name for name in step.after if name in failed]:
-                failed[step.name] = failed[before[0]]
-                continue
-            with working(f"compiling kernels for {step.title.lower()}"):
-                precompiler.turn(step.kernels)
+class _Run:
+    """The steps of a run, and how they end. ``failed``: their errors, also of steps that come after a failed one;
+    ``bugs``: the errors that are ours."""
+
+    def __init__(self, intake: Intake, target: Pack, job: Job, steps: Sequence[Step], failed: dict[str, list[str]]):
+        self.intake, self.target, self.job, self.steps, self.failed = intake, target, job, steps, failed
+        self.kept: set[str] = set()
+        self.learned: set[str] = set()
+        self.left_out: dict[str, LeftOut] = {}
+        self.bugs: list[BaseException] = []
+        self._sections: dict[str, Section] = {}
+        self._lock = threading.RLock()
+
+    def do_all(self) -> None:
+        """Do every step that is not done yet."""
+        sound = sorted((step for step in self.steps if step.name not in self.failed), key=_rank)
+        plan, self.course = Plan(sound), Course(sound)
+        helpers = [Helper(STEPS, self.job, self.course.tell) for _ in range(self._more())]
+        with self.course:
             try:
-                with working(step.title.lower()):
-                    if _do(step, job, target):
-                        kept.append(step.name)
-            except LeftOut as reason:
-                left_out[step.name] = reason
-                target.forget(step.name, (target.done(step.name) or {"files": ()})["files"])
-                say(f"{step.title.lower()}: left out: {reason}")
-            except Interrupted:
-                raise
-            except (CorpuscleError, MemoryError, OSError) as error:
-                failed[step.name] = [str(error) or "out of memory"]
-                complain(error)
-            except Exception as error:
-                if is_interrupt(error):
-                    raise KeyboardInterrupt from error
-                failed[step.name] = [f"internal error: {type(error).__name__}: {error}"]
-                bugs.append(error)
-    except (KeyboardInterrupt, Interrupted):
-        done = [s.title.lower() for s in steps if _is_done(s, job, target)]
-        finished = f"finished: {', '.join(done)}" if done else "nothing is finished yet"
-        message = f"stopped during the step {step.title.lower()!r} ({finished}); the same command goes on from here"
-        raise Interrupted(message) from None
-    finally:
-        precompiler.close()
-    return kept, left_out, bugs
+                with crew(plan, helpers, self._do):
+                    while step := plan.take():
+                        self.course.mine = step.name
+                        self._do(step, lambda step: perform(step, self.job))
+                        self.course.mine = ""
+                        plan.end(step)
+            except (KeyboardInterrupt, Interrupted):
+                done = [step.title.lower() for step in self.steps if step.name in self.learned]
+                finished = f"finished: {', '.join(done)}" if done else "nothing is finished yet"
+                raise Interrupted(f"stopped ({finished}); the same command goes on from here") from None
+
+    def _more(self) -> int:
+        """How many processes beside this one are worth it, and have the memory."""
+        size = sum(os.path.getsize(self.job.kit.path(name)) for names in self.job.kit.files.values() for name in names)
+        todo = sum(not _is_done(step, self.job, self.target) for step in self.steps)
+        if self.job.workers["cluster"] is not None or is_temporary or size < _WORTH_SHARING:
+            return 0
+        room = int(physical() // (_BYTES_A_PROCESS + _BYTES_A_BYTE * size))
+        return max(0, min(self.job.workers["workers"] or default_workers(), room, todo) - 1)
+
+    def _do(self, step: Step, work: Callable[[Step], Ended]) -> None:
+        """Do a step unless it is done, or cannot be done; write down how it ended, and the report."""
+        with self._lock:
+            if before := [name for name in step.after if name in self.failed]:
+                self.failed[step.name] = self.failed[before[0]]
+                self.course.end(step, "failed", text=f"it needs {before[0]}")
+                return
+            if _is_done(step, self.job, self.target):
+                self.kept.add(step.name)
+                self._took(step, "kept")
+                return
+            self.course.begin(step)
+        ended = work(step)
+        with self._lock:
+            self._write_down(step, ended)
+
+    def _write_down(self, step: Step, ended: Ended) -> None:
+        error = ended.error
+        if ended.facts is not None:
+            _record(step, self.job, self.target, ended.facts)
+            self._took(step, "done", ended.facts["seconds"])
+            for note in ended.facts["notes"]:
+                say(f"note: {note}")
+            self.write_report(unfinished=True)
+        elif isinstance(error, Interrupted):
+            raise error
+        elif isinstance(error, LeftOut):
+            self.left_out[step.name] = error
+            self.target.forget(step.name, (self.target.done(step.name) or {"files": ()})["files"])
+            self.course.end(step, "left out", text=str(error))
+        elif ended.bug:
+            assert error is not None
+            error.add_note(ended.bug)
+            self.failed[step.name] = [f"internal error: {type(error).__name__}: {error}"]
+            self.course.end(step, "failed", text=self.failed[step.name][0])
+            self.bugs.append(error)
+        else:
+            self.failed[step.name] = [str(error) or "out of memory"]
+            self.course.end(step, "failed")
+            complain(error)
+
+    def _took(self, step: Step, how: str, seconds: float | None = None) -> None:
+        """A step has its chapter."""
+        self.learned.add(step.name)
+        section = self._sections[step.name] = Section.of(step, self.target.state["steps"][step.name])
+        self.course.end(step, how, seconds, section.chapter.headline)
+
+    def sections(self) -> list[Section]:
+        return [self._sections[step.name] for step in self.steps if step.name in self.learned]
+
+    def write_report(self, unfinished: bool = False) -> Path:
+        omitted = [(step, self.left_out[step.name].reason) for step in self.steps if step.name in self.left_out]
+        missing = [(step, self.failed[step.name]) for step in self.steps if step.name in self.failed]
+        waiting = len(self.steps) - len(self.learned) - len(omitted) - len(missing) if unfinished else 0
+        return _write_report(self.intake, self.target, self.sections(), omitted, missing, waiting)
+
+
+_FIRST = ("interlinear", "segment", "lm", "align", "names", "translate")
+
+
+def _rank(step: Step) -> int:
+    """What most people have comes first; the rest keeps its order."""
+    return _FIRST.index(step.name) if step.name in _FIRST else len(_FIRST)
 
 
 def _check(steps: Sequence[Step], job: Job, target: Pack) -> dict[str, list[str]]:
@@ -199,23 +261,6 @@ def _check(steps: Sequence[Step], job: Job, target: Pack) -> dict[str, list[str]
     for message in dict.fromkeys(message for messages in failed.values() for message in messages):
         complain(message)
     return failed
-
-
-def _cold(steps: Sequence[Step], job: Job, target: Pack) -> list[str]:
-    """What should be compiled ahead: the kernels of all steps to be done but the first, the last ones first.
-
-    A file of a few lines is not worth it: its step will hardly be done.
-    """
-    todo = [
-        step.kernels
-        for step in steps
-        if step.kernels
-        and not is_temporary  # another process would not share it
-        and not _mark(step.kernels).exists()
-        and not _is_done(step, job, target)
-        and sum(os.path.getsize(path) for role in step.needs for path in job.kit.paths(role)) >= _WORTH_COMPILING
-    ]
-    return todo[:0:-1] if default_workers() > 1 else []
 
 
 def _say_what_was_found(intake: Intake) -> tuple[str, ...]:
@@ -240,6 +285,16 @@ def _say_what_was_found(intake: Intake) -> tuple[str, ...]:
     for message in refused:
         complain(message)
     return tuple(refused)
+
+
+def _amounts(intake: Intake) -> list[str]:
+    """How much there is of what most kits have."""
+    lines = Counter[str | None]()
+    for row in intake.rows:
+        lines[row.role] += row.lines
+    lines["parallel"] //= 2  # two sides
+    names = {"text": ("line of text", "lines of text"), "parallel": ("translated line",), "names": ("name",)}
+    return [counted(lines[role], *each) for role, each in names.items() if lines[role]]
 
 
 def _sample(target: Pack, seed: int) -> Path:
@@ -286,31 +341,13 @@ def _is_done(step: Step, job: Job, target: Pack) -> bool:
     return target.is_done(step.name, _fingerprint(step, job, target)) and step.read(target.done(step.name)) is not None
 
 
-def _do(step: Step, job: Job, target: Pack) -> bool:
-    """Do a step unless it is done; returns whether it was."""
-    if _is_done(step, job, target):
-        say(f"{step.title.lower()}: already done")
-        return True
-    say(f"{step.title.lower()} ...")
-    began = clock()
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", CorpuscleWarning)
-        found = step.learn(job, step.settings).to_json()
-        findings = found | {"bytes": (job.pack / step.writes[0]).stat().st_size}
-    seconds = clock() - began
+def _record(step: Step, job: Job, target: Pack, facts: Mapping[str, Any]) -> None:
+    """Write down what a step has done."""
     today = (source_date() or datetime.now(UTC)).strftime("%Y-%m-%d")
-    notes = list(dict.fromkeys(str(w.message) for w in caught if issubclass(w.category, CorpuscleWarning)))
     target.record(
         step.name, step.writes, fingerprint=_fingerprint(step, job, target), version=step.version,
-        settings=dict(step.settings), seconds=round(seconds, 3), finished=today, notes=notes, findings=findings,
+        settings=dict(step.settings), finished=today, **facts,
     )  # fmt: skip
-    if step.kernels:
-        with suppress(OSError):
-            _mark(step.kernels).touch()
-    for note in notes:
-        say(f"note: {note}")
-    say(f"{step.title.lower()}: done in {seconds:.1f} s")
-    return False
 
 
 def _write_report(
@@ -319,7 +356,9 @@ def _write_report(
     sections: Sequence[Section],
     left_out: Sequence[tuple[Step, str]],
     failed: Sequence[tuple[Step, list[str]]],
+    waiting: int,
 ) -> Path:
+    """``waiting``: how many steps there are still to come."""
     kit, used = intake.kit, {role for each in sections for role in each.used}
     unused = [(name, ROLES[role]) for role, names in kit.files.items() if role not in used for name in names]
     unused += list(kit.reasons.items())
@@ -333,68 +372,5 @@ def _write_report(
     })  # fmt: skip
     path = target.folder / "report.html"
     with write_atomically(path, "w") as file:
-        file.write(render(intake, target, sections, sorted(unused), left_out, failed))
+        file.write(render(intake, target, sections, sorted(unused), left_out, failed, waiting))
     return path
-
-
-_COMPILE = """
-import importlib, sys
-package = importlib.import_module(sys.argv[1])
-getattr(package, "warm_defaults", package.warm)()
-"""
-
-
-def _mark(package: str) -> Path:
-    """The file that says that the kernels of a package have been used with this cache."""
-    return cache_root / f"warm-{package}-{fingerprint(package)}"
-
-
-class Precompiler:
-    """Compiles packages, one after the other, until it is closed; ``turn(package)`` says that a step needs one now."""
-
-    def __init__(self, packages: Sequence[str]):
-        self._packages = list(packages)
-        self._lock = threading.Lock()
-        self._process: subprocess.Popen[bytes] | None = None
-        self._current: str | None = None
-        self._free = threading.Event()
-        self._thread = threading.Thread(target=self._compile, daemon=True)
-        if self._packages:
-            self._thread.start()
-
-    def _compile(self) -> None:
-        while True:
-            with self._lock:
-                if not self._packages:
-                    return
-                self._current = self._packages.pop(0)
-                self._free.clear()
-                program = [sys.executable, "-P", "-c", _COMPILE, self._current]
-                environment, null = os.environ | {"CORPUSCLE_CACHE": str(cache_root)}, subprocess.DEVNULL
-                # In a session of its own: Ctrl-C is for the parent, which then closes this.
-                self._process = subprocess.Popen(
-                    program, stdin=null, stdout=null, stderr=null, env=environment, start_new_session=True
-                )
-            self._process.wait()  # a failure will be seen, and said, by the step itself
-            with self._lock:
-                self._current = None
-                self._free.set()
-
-    def turn(self, package: str) -> None:
-        """Wait for a package that is being compiled; one whose turn has not come yet is left to the caller."""
-        with self._lock:
-            if package in self._packages:
-                self._packages.remove(package)
-            busy = self._current == package
-        while busy and not self._free.wait(0.2):  # so that Ctrl-C is heard
-            pass
-
-    def close(self) -> None:
-        """Stop at once."""
-        with self._lock:
-            self._packages.clear()
-            process = self._process
-        if process is not None:
-            with suppress(OSError):
-                process.kill()
-            self._thread.join()

@@ -101,23 +101,25 @@ def table(head: Sequence[object], rows: Iterable[Sequence[object]], numbers: Seq
     return element("table", element("thead", line(head, "th")), element("tbody", *body))
 
 
-def document(title: str, style: str, *body: object, script: str = "", data: object = None) -> Html:
+def document(title: str, style: str, *body: object, script: str = "", data: object = None, refresh: int = 0) -> Html:
     """A whole page: one file that needs nothing else.
 
     No font, no picture, no further script is fetched: a content security policy in the page forbids it, which also
     keeps hostile text from becoming anything but text. ``script``: the one script of the page, known to the policy by
-    its hash; ``data``: plain data that it finds in the element ``data``.
+    its hash; ``data``: plain data that it finds in the element ``data``; ``refresh``: it loads itself anew after as
+    many seconds.
     """
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     policy = "default-src 'none'; style-src 'unsafe-inline'" + (f"; script-src 'sha256-{digest}'" if script else "")
     held = json.dumps(data, ensure_ascii=True, allow_nan=False).replace("<", "\\u003c") if script else ""
     scripts = f'<script type="application/json" id="data">{held}</script><script>{script}</script>' if script else ""
+    again = f'<meta http-equiv="refresh" content="{refresh}">' if refresh else ""
     return Html(
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
         '<meta name="color-scheme" content="light dark"><meta name="referrer" content="no-referrer">'
-        f"<title>{escape(title)}</title><style>{style}</style></head><body>{fragment(*body)}{scripts}</body></html>\n"
+        f"{again}<title>{escape(title)}</title><style>{style}</style></head><body>{fragment(*body)}{scripts}</body></html>\n"
     )
 
 

@@ -218,5 +218,5 @@ NORMALISER = Step(
     name="normaliser", title="Messages in standard spelling", version=2, needs=("noisy",), writes=(FILE,), learn=learn,
     findings=Messages, settings={"decode": "joint", "min_count": 2}, wants=("text", "lexicon", "meant", "slang"),
     check=checked_by(noisy=lambda path: list(read_lines(path)), meant=read_normalised, slang=read_slang),
-    learned="to write messages in standard spelling", kernels="corpuscle.normalise",
+    learned="to write messages in standard spelling", after=("segment",), kernels="corpuscle.normalise",
 )  # fmt: skip
