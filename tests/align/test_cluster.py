@@ -26,14 +26,12 @@ def test_a_cluster_learns_and_aligns_as_threads_do(method, bitext, cluster, monk
         model.save(tmp_path / "model")
         links = model.align(bitext, "union")
         lists = [] if method == "fertility" else list(n_best(model, bitext[:5], 3, 1))
-        found.append(
-            [
-                (tmp_path / "model").read_bytes(),
-                links.links.tobytes(),
-                model.matrix(bitext).weights.tobytes(),
-                [[(each.links.tolist(), each.probability) for each in ranked] for ranked in lists],
-            ]
-        )
+        found.append([
+            (tmp_path / "model").read_bytes(),
+            links.links.tobytes(),
+            model.matrix(bitext).weights.tobytes(),
+            [[(each.links.tolist(), each.probability) for each in ranked] for ranked in lists],
+        ])
     assert found[0] == found[1]
 
 

@@ -125,12 +125,10 @@ def test_hmm_expectations_and_best_path_equal_enumeration(direction) -> None:
         m, n = emission.shape
         steps = jump_law(m, wide, p0, rho)
         share = (
-            np.array(
-                [
-                    [(1 - p0) * (1 - rho) * wide[60 + i - b] / wide[61 - b : 61 - b + m].sum() for i in range(1, m + 1)]
-                    for b in range(m + 1)
-                ]
-            )
+            np.array([
+                [(1 - p0) * (1 - rho) * wide[60 + i - b] / wide[61 - b : 61 - b + m].sum() for i in range(1, m + 1)]
+                for b in range(m + 1)
+            ])
             / steps
         )  # the part of a jump that is not the uniform one
         paths = list(hmm_paths(emission, from_null, steps, p0))

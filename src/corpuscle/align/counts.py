@@ -81,7 +81,7 @@ def part_of(pairs: Pairs, first: int, last: int) -> Pairs:
 class PairChunk:
     """A chunk for a worker: its cells are found there, or, if the worker is another process, before it gets them."""
 
-    text: StoredPairs | BitextChunks | _Sent
+    text: StoredPairs | BitextChunks
     number: int
 
     def pairs(self) -> Pairs:
@@ -89,21 +89,17 @@ class PairChunk:
         return self.text.chunk(self.number)
 
     def __reduce__(self) -> Any:
-        return _sent, (*self.pairs(),)
+        return _Sent, (*self.pairs(),)
 
 
-@dataclass(frozen=True)
 class _Sent:
-    """The text of a chunk in another process: that chunk alone."""
+    """A chunk in another process."""
 
-    pairs: Pairs
+    def __init__(self, *arrays: np.ndarray):
+        self._pairs = read_only(Pairs(*arrays))
 
-    def chunk(self, number: int) -> Pairs:
-        return self.pairs
-
-
-def _sent(*arrays: np.ndarray) -> PairChunk:
-    return PairChunk(_Sent(read_only(Pairs(*arrays))), 0)
+    def pairs(self) -> Pairs:
+        return self._pairs
 
 
 class StoredPairs:
@@ -124,7 +120,6 @@ class StoredPairs:
 
     @property
     def lengths(self) -> np.ndarray:
-        """Source and target lengths."""
         return np.column_stack([np.diff(self.pairs.source_starts), np.diff(self.pairs.target_starts)])
 
     def chunk(self, number: int) -> Pairs:
@@ -165,12 +160,10 @@ class BitextChunks:
 
     @property
     def lengths(self) -> np.ndarray:
-        """Source and target lengths of the chosen pairs."""
         return np.column_stack([self.bitext.source.lengths, self.bitext.target.lengths])[self.chosen]
 
     @property
     def n_shared(self) -> int:
-        """How many couples are shared."""
         return len(self.couples.columns)
 
     def plain(self, number: int) -> Pairs:
@@ -250,10 +243,8 @@ def references_from(
     """
     n_states = max(len(couples.row_starts) - 1, int(couples.columns.max(initial=0)) + 1)
     totals, supports = np.zeros((2, n_states)) if singles is None else map(np.copy, singles)
-    em.totals_of(couples, frozen(counts, np.float64), direction == 1, totals, supports)
-    references = np.empty(len(totals))
-    em.references_of(totals, supports, *estimation, references)
-    return references
+    em.references_of(couples, frozen(counts, np.float64), direction == 1, *estimation, totals, supports)
+    return totals
 
 
 def tables_from(

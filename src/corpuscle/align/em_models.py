@@ -32,7 +32,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from corpuscle.align.base import COUNTED, Aligner, check_counts, signature_of
+from corpuscle.align.base import COUNTED, Aligner, check_rows, signature_of
 from corpuscle.align.counts import (
     BitextChunks,
     Estimation,
@@ -44,6 +44,7 @@ from corpuscle.align.counts import (
     TranslationTables,
     finished_tables,
     no_counts,
+    part_of,
     references_from,
     sorted_couples,
     tables_from,
@@ -55,9 +56,6 @@ from corpuscle.align.distortion import (
     Jumps,
     Law,
     Uniform,
-    independent_best,
-    jump_best,
-    single_pairs,
 )
 from corpuscle.align.distortion import Diagonal as DiagonalLaw
 from corpuscle.align.kernels import em as kernels
@@ -190,7 +188,6 @@ class Expectation(Learner):
         return likelihoods / lengths.sum(axis=0)[::-1]
 
     def state(self) -> dict[str, np.ndarray]:
-        """The counts and the law."""
         assert self.counts is not None
         return self.law.arrays() | dict(zip(EXPECTED, _arrays_of(self.counts), strict=True))
 
@@ -263,7 +260,6 @@ class TrainingData(NamedTuple):
     pool: Workers
 
     def expectation(self, settings: Any, law: Any, agreement: bool = False) -> Expectation:
-        """Expectation and maximisation over the text."""
         estimation = Estimation(settings.alpha, settings.bayes)
         return Expectation(self.text, estimation, self.pool, law, agreement, self.before)
 
@@ -385,7 +381,6 @@ class Counted(_Mixed):
 
     @cached_property
     def tables_(self) -> tuple[TranslationTables, TranslationTables]:
-        """The probabilities of both directions."""
         return finished_tables(self.couples_, self.counts_, self.null_counts_, Estimation(self.alpha, self.bayes))
 
     def posteriors(self, pairs: Any, direction: int) -> Posteriors:
@@ -393,15 +388,17 @@ class Counted(_Mixed):
         return self.law.expect(directed(pairs, direction), table[pairs.cells], null)
 
     def best_paths(self, pairs: Any, direction: int, k: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        for pair in single_pairs(pairs):
-            yield independent_best(self.posteriors(pair, direction), directed(pair, direction), k)
+        table, null = self.tables_[direction]
+        for number in range(len(pairs.cell_starts) - 1):
+            pair = directed(part_of(pairs, number, number + 1), direction)
+            yield self.law.k_best(pair, table[pair.cells], null, k)
 
 
 class Model1(Ibm1Settings, Counted, Aligner):
     """IBM Model 1: every position is as good as any other."""
 
     method: ClassVar[str] = "ibm1"
-    KIND: ClassVar[Kind] = Kind("align.ibm1", 1, COUNTED, check=check_counts)
+    KIND: ClassVar[Kind] = Kind("align.ibm1", 1, COUNTED, check=check_rows)
     PARTIAL: ClassVar[Kind] = partial(KIND.name, EXPECTED)
     law: ClassVar[Law] = Uniform()
 
@@ -418,7 +415,7 @@ class Diagonal(DiagonalSettings, Counted, Aligner):
     """
 
     method: ClassVar[str] = "diagonal"
-    KIND: ClassVar[Kind] = Kind("align.diagonal", 1, COUNTED | {"strengths": STRENGTHS}, check=check_counts)
+    KIND: ClassVar[Kind] = Kind("align.diagonal", 1, COUNTED | {"strengths": STRENGTHS}, check=check_rows)
     PARTIAL: ClassVar[Kind] = partial(KIND.name, EXPECTED | {"strengths": STRENGTHS})
     SAVED: ClassVar = Counted.SAVED | {"strengths_": Arrays("strengths")}
 
@@ -452,7 +449,7 @@ class HMM(HmmSettings, Counted, Aligner):
     """The hidden Markov model; ``jumps_`` float64 (2, 2 MAX_JUMP + 1): counts of jumps, by direction and distance."""
 
     method: ClassVar[str] = "hmm"
-    KIND: ClassVar[Kind] = Kind("align.hmm", 1, COUNTED | {"jumps": JUMPS}, check=check_counts)
+    KIND: ClassVar[Kind] = Kind("align.hmm", 1, COUNTED | {"jumps": JUMPS}, check=check_rows)
     PARTIAL: ClassVar[Kind] = partial(KIND.name, *HMM_STAGES)
     SAVED: ClassVar = Counted.SAVED | {"jumps_": Arrays("jumps")}
 
@@ -469,8 +466,3 @@ class HMM(HmmSettings, Counted, Aligner):
         """The best path through all outputs, int32, -1 for the null word."""
         table, null = self.tables_[direction]
         return self.law.best_path(directed(pairs, direction), table[pairs.cells], null)
-
-    def best_paths(self, pairs: Any, direction: int, k: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        for pair in single_pairs(pairs):
-            total = self.posteriors(pair, direction).likelihood
-            yield jump_best(directed(pair, direction), self.tables_[direction], self.law, total, k)

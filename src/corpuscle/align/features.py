@@ -141,7 +141,6 @@ class Layout:
 
     @property
     def size(self) -> int:
-        """The number of features."""
         return max((start + size for start, size in self.blocks.values()), default=0)
 
     def start(self, block: str) -> int:
@@ -156,7 +155,6 @@ class Layout:
         return weights
 
     def shape(self, remember: bool) -> Shape:
-        """What the kernels need to know."""
         names = Shape._fields[: Shape._fields.index("classes")]
         return Shape(*[*map(self.start, names), self.all_classes, self.states, int(remember)])
 
@@ -301,7 +299,6 @@ def _class(number: int) -> str:
 
 
 def _ranges() -> list[str]:
-    """The lengths of each bin."""
     bins = log_bins(1000)[1:]
     found = [np.flatnonzero(bins == k) + 1 for k in range(BINS)]
     shown = [f"{each[0]}..{each[-1]}" if len(each) > 1 else "".join(map(str, each)) for each in found]

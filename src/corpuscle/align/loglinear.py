@@ -68,12 +68,11 @@ _DIRECTIONS = ("forward", "source"), ("backward", "target")
 
 
 def _check(loaded: Container) -> None:
-    """What the declarations of the arrays cannot say."""
     settings, arrays = LogLinearSettings.restored(loaded.described), loaded.arrays
     for name in "function", "romaniser":
         if type(loaded.extra.get(name)) is not bool:
             raise ValueError(f"it does not say whether it had a {name}")
-    check_rows(arrays, "couples")
+    check_rows(loaded)
     check_user_arrays(arrays)
     types = len(arrays["source/counts"]), len(arrays["target/counts"])
     couples, user = len(arrays["couples/columns"]), len(arrays["user/names/offsets"]) - 1
@@ -83,7 +82,7 @@ def _check(loaded: Container) -> None:
         starts, columns = arrays[f"bigrams/{direction}/row_starts"], arrays[f"bigrams/{direction}/columns"]
         if len(starts) != (types[d] + 1 if "bigram" in settings.families else 1):
             raise ValueError("it has bigrams of other words")
-        check_rows(arrays, f"bigrams/{direction}")
+        check_rows(loaded, f"bigrams/{direction}")
         if columns.max(initial=0) >= types[d]:
             raise ValueError("it has bigrams of other words")
         layout = Layout(settings.families, couples, len(columns), *by_role(types, d), settings.classes, user)
@@ -423,6 +422,5 @@ def _link_probabilities(model: LogLinear, pairs: EncodedPairs) -> list[np.ndarra
 
 
 def _subset(couples: Couples, kept: np.ndarray) -> Couples:
-    """Some couples of a table."""
     sums = np.concatenate([[0], np.cumsum(kept)])
     return Couples(frozen(sums[couples.row_starts], np.int64), frozen(couples.columns[kept], np.int32))

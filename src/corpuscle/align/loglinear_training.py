@@ -120,7 +120,6 @@ class Neighbourhood:
 
     @classmethod
     def learn(cls, bitext: Bitext, name: str, pool: Workers, cut: float = CUT) -> Neighbourhood:
-        """The neighbourhood of all words of a bitext."""
         source, target = bitext.source, bitext.target
         sizes = len(source.vocab), len(target.vocab)
         pairs = pairs_of(source, target)
@@ -425,7 +424,6 @@ class Passes:
             self._slices = _slices(self.cost[self._order], self.settings.batch)
 
     def step(self, sweep: int, number: int) -> None:
-        """Learn from a slice."""
         settings, n = self.settings, self.n
         self._enter(sweep)
         if number == 0 and settings.agreement:

@@ -30,7 +30,9 @@ from typing import NamedTuple
 import numpy as np
 
 from corpuscle.compiled import frozen, kernel, part, prefetch
+from corpuscle.engine.ngrams.trie import find as search
 from corpuscle.scale import chunks_of
+from corpuscle.text.corpus import starts_of
 
 _CELLS_A_CALL = 2_000_000
 
@@ -121,7 +123,7 @@ def couples_of(pairs: Pairs, source_types: int, target_types: int) -> Couples:
     if len(pairs.cells) >= np.iinfo(np.int32).max:
         raise MemoryError("more than two thousand million pairs of words")
     order = np.argsort(pairs.source, kind="stable")
-    order_starts = np.append(0, np.cumsum(np.bincount(pairs.source, minlength=source_types)))
+    order_starts = starts_of(np.bincount(pairs.source, minlength=source_types))
     sentences = np.repeat(np.arange(len(pairs.source_starts) - 1, dtype=np.int32), np.diff(pairs.source_starts))
     weights = np.bincount(pairs.source, np.diff(pairs.target_starts)[sentences], source_types).astype(np.int64)
     row_starts = np.zeros(source_types + 1, np.int64)
@@ -134,22 +136,14 @@ def couples_of(pairs: Pairs, source_types: int, target_types: int) -> Couples:
 
 @kernel
 def _locate(pairs, couples, first, last):
-    """Fill the cells of sentence pairs first..last-1."""
     missing = len(couples.columns)
     for sentence in range(first, last):
         cell = pairs.cell_starts[sentence]
         for i in range(pairs.source_starts[sentence], pairs.source_starts[sentence + 1]):
             begin, end = couples.row_starts[pairs.source[i]], couples.row_starts[pairs.source[i] + 1]
             for j in range(pairs.target_starts[sentence], pairs.target_starts[sentence + 1]):
-                t = pairs.target[j]
-                low, high = begin, end
-                while low < high:
-                    middle = (low + high) // 2
-                    if couples.columns[middle] < t:
-                        low = middle + 1
-                    else:
-                        high = middle
-                pairs.cells[cell] = low if low < end and couples.columns[low] == t else missing
+                place = search(couples.columns, begin, end, pairs.target[j])
+                pairs.cells[cell] = place if place >= 0 else missing
                 cell += 1
 
 
@@ -227,7 +221,6 @@ def _by_type(tokens, starts, chosen, ends, sentences):
 
 @part(bare=True)
 def _bucket(t, shift):
-    """The bucket of a target type in a row."""
     return np.int64(((np.uint64(t) * _SCRAMBLE) & _LOW) >> np.uint64(shift))
 
 
@@ -321,7 +314,7 @@ def share(
     Couples that are ``known`` already are shared, wherever they meet.
     """
     count = np.bincount(pairs.source[np.repeat(chosen, np.diff(pairs.source_starts))], minlength=source_types)
-    first = np.append(0, np.cumsum(count))
+    first = starts_of(count)
     sentences = np.empty(first[-1], np.int32)
     _by_type(pairs.source, pairs.source_starts, frozen(chosen, np.bool_), first[:-1].copy(), sentences)
     known = known or Couples(frozen(np.zeros(1), np.int64), frozen(np.zeros(0), np.int32))

@@ -213,16 +213,6 @@ def add_counts(cells, links, counts):
         counts[cells[cell]] += links[cell]
 
 
-@kernel
-def totals_of(couples, counts, swap, totals, supports):
-    """Sums of counts by generating type, and how many types each can generate."""
-    for s in range(len(couples.row_starts) - 1):
-        for k in range(couples.row_starts[s], couples.row_starts[s + 1]):
-            state = couples.columns[k] if swap else s
-            totals[state] += counts[k]
-            supports[state] += 1
-
-
 @part
 def _entry(count, reference, alpha, bayes):
     """One entry of a table; ``reference`` belongs to its row: the sum of its counts, or digamma of its posterior."""
@@ -235,13 +225,17 @@ def _entry(count, reference, alpha, bayes):
 
 
 @kernel
-def references_of(totals, supports, alpha, bayes, references):
-    """What the entries of each row are divided by (``bayes``: as a logarithm)."""
-    for state in range(len(totals)):
-        if bayes:
-            references[state] = digamma(totals[state] + alpha * supports[state]) if supports[state] > 0.0 else 0.0
-        else:
-            references[state] = totals[state]
+def references_of(couples, counts, swap, alpha, bayes, totals, supports):
+    """Turn ``totals`` into what the entries of each row are divided by (``bayes``: as a logarithm), after adding up the
+    counts by generating type, and how many types each can generate; both may begin with those of other couples."""
+    for s in range(len(couples.row_starts) - 1):
+        for k in range(couples.row_starts[s], couples.row_starts[s + 1]):
+            state = couples.columns[k] if swap else s
+            totals[state] += counts[k]
+            supports[state] += 1
+    if bayes:
+        for state in range(len(totals)):
+            totals[state] = digamma(totals[state] + alpha * supports[state]) if supports[state] > 0.0 else 0.0
 
 
 @kernel
@@ -287,7 +281,6 @@ class _Table(NamedTuple):
 
 @part
 def _new_table(pairs):
-    """Room for every sentence pair."""
     m, n = 1, 1
     for sentence in range(len(pairs.cell_starts) - 1):
         m = max(m, pairs.state_starts[sentence + 1] - pairs.state_starts[sentence])
@@ -318,7 +311,6 @@ def _prepare(pairs, sentence, law, values, table):
 
 
 def jump_sweep(semiring: int) -> Any:
-    """The kernel of the forward pass."""
 
     @part(bare=True)
     def sweep(law, table, m, n, logarithm):

@@ -137,7 +137,6 @@ def _weigh(pairs, cell, step, m, tally, laws, before, after, scratch):
 
 @part(bare=True)
 def _weight_of_none(tally, laws, output, before, after):
-    """The weight of no link."""
     share = (tally.nulls[output] + laws.alpha) / (tally.unlinked[0] + laws.alpha * laws.support)
     return laws.p0 * share * laws.jumps[len(laws.jumps) // 2 + after - before]
 

@@ -51,6 +51,7 @@ from corpuscle.compiled import kernel, part
 NULL, BEGIN, STOP = 0, -1, -2
 CLASS_UNKNOWN, CLASS_BEGIN, CLASS_STOP, CLASS_NULL, FIRST_CLASS = 0, 1, 2, 3, 4
 """Classes that no learned class stands for; learned ones follow."""
+_CLASSES = CLASS_NULL, CLASS_BEGIN, CLASS_STOP  # of NULL, BEGIN and STOP
 
 BINS = 25
 """Bins of lengths and distances: round(log1.3 d), the last for all that is longer."""
@@ -201,12 +202,8 @@ def lengths_of(text, sentence):
 
 @part(bare=True)
 def _class_at(text, begin, place):
-    if place == NULL:
-        return CLASS_NULL
-    if place == BEGIN:
-        return CLASS_BEGIN
-    if place == STOP:
-        return CLASS_STOP
+    if place <= 0:
+        return _CLASSES[-place]
     return text.types[CLASS, text.states[begin + place - 1]]
 
 
@@ -218,16 +215,11 @@ def _bigram(text, shape, sentence, before, after):
         m, _ = lengths_of(text, sentence)
         known = text.bigrams[text.starts[BIGRAMS, sentence] + (before - 1) * m + after - 1]
         return shape.bigram + known if known >= 0 else -1
-    edge = shape.bigram_edge
-    if before > 0:
-        kind = 0 if after == NULL else 1
-        return edge + kind * shape.types + text.types[KNOWN, text.states[begin + before - 1]]
-    if after > 0:
-        kind = 2 if before == NULL else 3
-        return edge + kind * shape.types + text.types[KNOWN, text.states[begin + after - 1]]
-    if before == NULL:
-        return edge + 4 * shape.types + (0 if after == NULL else 1)
-    return edge + 4 * shape.types + 2
+    if before > 0 or after > 0:  # a word, then null or the end; or null or the beginning, then a word
+        kind = int(after == STOP) if before > 0 else 2 + int(before == BEGIN)
+        word = text.types[KNOWN, text.states[begin + max(before, after) - 1]]
+        return shape.bigram_edge + kind * shape.types + word
+    return shape.bigram_edge + 4 * shape.types + (2 if before == BEGIN else 1 if after == STOP else 0)
 
 
 @part(bare=True)
