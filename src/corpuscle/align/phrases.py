@@ -89,8 +89,19 @@ class PhraseTable:
     pieces: np.ndarray
 
     def __len__(self) -> int:
-        """The number of entries."""
         return len(self.counts)
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """As a model file keeps it, see ``TABLE_ARRAYS``, which also has the vocabulary of the source."""
+        trie = {"trie/symbols": self.trie.symbols, "trie/first_child": self.trie.first_child}
+        return trie | {name: getattr(self, name) for name in _TABLE}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, np.ndarray]) -> PhraseTable:
+        """The inverse of ``arrays``."""
+        symbols, first_child = arrays["trie/symbols"], arrays["trie/first_child"]
+        trie = Trie(frozen(symbols, np.int32), frozen(first_child, np.int32), int(first_child[0]))
+        return cls(trie, *(frozen(arrays[name], declared.dtype) for name, declared in _TABLE.items()))
 
     @cached_property
     def nodes(self) -> np.ndarray:
@@ -305,18 +316,6 @@ def check_table(loaded: Container) -> None:
         raise ValueError("the table and its component 'lm' have different symbols")
 
 
-def table_arrays(table: PhraseTable) -> dict[str, np.ndarray]:
-    """The arrays of a table, without the vocabulary of its source."""
-    trie = {"trie/symbols": table.trie.symbols, "trie/first_child": table.trie.first_child}
-    return trie | {name: getattr(table, name) for name in _TABLE}
-
-
-def table_from(arrays: Mapping[str, np.ndarray], roots: int) -> PhraseTable:
-    """The table of a model file that has been checked."""
-    trie = Trie(frozen(arrays["trie/symbols"], np.int32), frozen(arrays["trie/first_child"], np.int32), roots)
-    return PhraseTable(trie, *(frozen(arrays[name], declared.dtype) for name, declared in _TABLE.items()))
-
-
 @dataclass(eq=False)
 class RuleTable:
     """All hierarchical rules of aligned text.
@@ -331,7 +330,6 @@ class RuleTable:
     lexical: np.ndarray
 
     def __len__(self) -> int:
-        """The number of rules."""
         return len(self.counts)
 
     @cached_property

@@ -42,13 +42,12 @@ from corpuscle.engine.phrase_decoding import (
     settle,
     stack_of,
 )
-from corpuscle.transliterate.kernels.monotone import Derivations, Sequences, prepared, trimmed
+from corpuscle.transliterate.kernels.monotone import MOST_POPS, Derivations, Sequences, decoded
 
 MOST_DISTORTION = 8
 """No limit is larger: the window is part of a number of 31 bits."""
 
 _EDGES = 50_000  # room in the beginning
-_MOST_POPS = 200_000  # so many partial paths of the lattice are looked at for the n best of one sentence
 
 
 class Limits(NamedTuple):
@@ -286,7 +285,6 @@ def _forward(problem, source, copies, work):
 
 @part(bare=True)
 def _segment(problem, stacks, back, into, option, out, at):
-    """Write the phrase between two hypotheses."""
     length = stack_of(stacks.first, into) - stack_of(stacks.first, back)
     _, _, end = _coverage(stacks.states[into], problem.limits.distortion)
     out.segments[at, 0], out.segments[at, 1], out.segments[at, 2] = option, end - length, length
@@ -339,7 +337,7 @@ def _decode(problem, sentences, sentence, work, out):
         elif n > 0:
             ranked, items, done = search(
                 problem.options, problem.limits, stacks.first[: n + 2], work.endings, stacks.scores,
-                stacks.edges[:, :n_edges], _MOST_POPS,
+                stacks.edges[:, :n_edges], MOST_POPS,
             )  # fmt: skip
             for item in done:
                 first, follower = at, item
@@ -371,9 +369,4 @@ def _buffers(problem: Problem, longest: int, edges: int) -> Work:
 
 def decode(sentences: Sequences, problem: Problem) -> Derivations:
     """The best translations of some sentences; an empty one has none."""
-    sentences, out, longest = prepared(sentences, problem.limits.n_best, 2, 3)
-    room, sentence = _EDGES if problem.limits.n_best > 1 else 0, 0
-    while sentence < len(sentences.starts) - 1:
-        sentence = _decode(problem, sentences, sentence, _buffers(problem, longest, room), out)
-        room *= 4
-    return trimmed(out)
+    return decoded(sentences, problem, 2, 3, _decode, _buffers, _EDGES)

@@ -40,7 +40,9 @@ import numpy as np
 from corpuscle.compiled import frozen, kernel, part
 from corpuscle.engine.dp import MAX, SUM
 from corpuscle.engine.phrase_extraction import Linked, Occurrences, intern, sorted_links
+from corpuscle.engine.phrase_extraction import linked as as_linked
 from corpuscle.scale import chunks_of
+from corpuscle.text.corpus import starts_of
 
 SHAPES = frozen(np.array([(1, 1), (1, 2), (2, 1), (1, 3), (1, 0), (0, 1)]), np.int64)
 """The pieces: so many source with so many target symbols. A target symbol alone is allowed only as a last resort: it is
@@ -160,7 +162,7 @@ def _spell(source, source_starts, target, target_starts, starts, shapes, spelled
 def grid(source: np.ndarray, source_starts: np.ndarray, target: np.ndarray, target_starts: np.ndarray) -> Grid:
     """The grids of all pairs of sequences, each given by symbols (from 1 on) and starts."""
     n, m = np.diff(source_starts), np.diff(target_starts)
-    starts = np.append(0, np.cumsum((n + 1) * (m + 1)))
+    starts = starts_of((n + 1) * (m + 1))
     spelled = np.zeros((starts[-1], len(SHAPES), 5), np.int32)
     fits = np.zeros((starts[-1], len(SHAPES)), bool)
     sides = frozen(source, np.int32), frozen(source_starts, np.int64), frozen(target, np.int32)
@@ -321,68 +323,44 @@ def attach_targets(linked: Linked) -> tuple[np.ndarray, np.ndarray]:
     return sorted_links(out[: out_starts[-1]], out_starts), out_starts
 
 
-@part
-def _cut(to_target, to_source, source, target, out, at):
-    """Cut a pair into its smallest closed pieces, from left to right; returns where the next piece is written.
-
-    ``to_target[i]`` is the last target position linked to source i, -1 without links; ``to_source[j]`` likewise. Pieces
-    are rows of ``out``: begin and length of the source, begin and length of the target, counted from ``source`` and
-    ``target``. Symbols without links are pieces of their own.
-    """
-    n, m = len(to_target), len(to_source)
-    i = j = 0
-    while i < n or j < m:
-        if i < n and to_target[i] < 0:
-            i2, j2 = i + 1, j
-        elif j < m and to_source[j] < 0:
-            i2, j2 = i, j + 1
-        else:
-            i2, j2 = i + 1, j + 1
-            # A piece is closed when no symbol inside is linked to one outside: each end pushes the other on.
-            k, other = i, j
-            while k < i2 or other < j2:
-                if k < i2:
-                    j2 = max(j2, to_target[k] + 1)
-                    k += 1
-                else:
-                    i2 = max(i2, to_source[other] + 1)
-                    other += 1
-        out[at, 0], out[at, 1], out[at, 2], out[at, 3] = source + i, i2 - i, target + j, j2 - j
-        at += 1
-        i, j = i2, j2
-    return at
-
-
 @kernel
 def _blocks(linked, out, out_starts):
     links, starts, source_starts, target_starts = linked
     at = 0
     for pair in range(len(starts) - 1):
-        to_target = np.full(source_starts[pair + 1] - source_starts[pair], -1)
-        to_source = np.full(target_starts[pair + 1] - target_starts[pair], -1)
+        source, target = source_starts[pair], target_starts[pair]
+        n, m = source_starts[pair + 1] - source, target_starts[pair + 1] - target
+        to_target, to_source = np.full(n, -1), np.full(m, -1)  # the last position linked to each, -1 without links
         for link in range(starts[pair], starts[pair + 1]):
             i, j = links[link, 0], links[link, 1]
             to_target[i], to_source[j] = max(to_target[i], j), max(to_source[j], i)
-        at = _cut(to_target, to_source, source_starts[pair], target_starts[pair], out, at)
+        i = j = 0
+        while i < n or j < m:
+            if i < n and to_target[i] < 0:
+                i2, j2 = i + 1, j
+            elif j < m and to_source[j] < 0:
+                i2, j2 = i, j + 1
+            else:
+                i2, j2 = i + 1, j + 1
+                # A piece is closed when no symbol inside is linked to one outside: each end pushes the other on.
+                k, other = i, j
+                while k < i2 or other < j2:
+                    if k < i2:
+                        j2 = max(j2, to_target[k] + 1)
+                        k += 1
+                    else:
+                        i2 = max(i2, to_source[other] + 1)
+                        other += 1
+            out[at, 0], out[at, 1], out[at, 2], out[at, 3] = source + i, i2 - i, target + j, j2 - j
+            at += 1
+            i, j = i2, j2
         out_starts[pair + 1] = at
-
-
-@kernel
-def _phrase_blocks(rows, out, out_starts):
-    at = 0
-    for row in range(len(rows.links)):
-        to_target, to_source = np.full(rows.source_length[row], -1), np.full(rows.target_length[row], -1)
-        for i in range(len(to_target)):
-            for j in range(len(to_source)):
-                if rows.links[row] >> np.uint64(8 * i + j) & np.uint64(1):  # 8 rows of 8 bits
-                    to_target[i], to_source[j] = max(to_target[i], j), max(to_source[j], i)
-        at = _cut(to_target, to_source, rows.source[row], rows.target[row], out, at)
-        out_starts[row + 1] = at
 
 
 def blocks(linked: Linked) -> tuple[np.ndarray, np.ndarray]:
     """The smallest pieces of every pair that no link leaves, from left to right: int64 (n_pieces, 4) with begin and
-    length of source and target in the whole text; and where each pair's pieces begin."""
+    length of source and target in the whole text; and where each pair's pieces begin. Symbols without links are pieces
+    of their own."""
     out = np.empty((int(linked.source_starts[-1] + linked.target_starts[-1]), 4), np.int64)
     out_starts = np.zeros(len(linked.starts), np.int64)
     _blocks(linked, out, out_starts)
@@ -391,7 +369,11 @@ def blocks(linked: Linked) -> tuple[np.ndarray, np.ndarray]:
 
 def phrase_blocks(rows: Occurrences) -> tuple[np.ndarray, np.ndarray]:
     """The smallest pieces of phrase pairs, as ``blocks`` gives them, and where each phrase pair's pieces begin."""
-    out = np.empty((int(rows.source_length.sum() + rows.target_length.sum()), 4), np.int64)
-    out_starts = np.zeros(len(rows.links) + 1, np.int64)
-    _phrase_blocks(rows, out, out_starts)
-    return out[: out_starts[-1]], out_starts
+    bits = np.unpackbits(rows.links.astype("<u8").view(np.uint8).reshape(-1, 8), axis=1, bitorder="little")
+    row, bit = np.nonzero(bits)  # eight rows of eight bits
+    lengths = np.bincount(row, minlength=len(rows.links)), rows.source_length, rows.target_length
+    starts, source_starts, target_starts = map(starts_of, lengths)
+    pieces, piece_starts = blocks(as_linked(np.column_stack([bit // 8, bit % 8]), starts, source_starts, target_starts))
+    begins = np.column_stack([rows.source - source_starts[:-1], rows.target - target_starts[:-1]])
+    pieces[:, ::2] += np.repeat(begins, np.diff(piece_starts), axis=0)
+    return pieces, piece_starts
