@@ -1,9 +1,8 @@
 """What is counted, and where: the text that a learner goes through, its counts, and the tables that they give.
 
-The text comes chunk by chunk; cells are found when a chunk is worked on, and forgotten. A chunk has some hundred
-thousand cells. Where the text is cut depends on nothing but its lengths. The first chunks are remembered after all, as
-many as do not take much memory: so small texts do not pay for what large ones save. A worker in another process gets
-its chunks with their cells.
+The text comes in chunks of some hundred thousand cells, cut by its lengths alone. Cells are found when a chunk is
+worked on, and forgotten, except those of the first chunks, as long as they do not take much memory: small texts do not
+pay for what large ones save. A worker in another process gets its chunks with their cells.
 
 From expected counts of links come translation tables, the probability of each word given the word it comes from.
 """
@@ -28,28 +27,25 @@ _REMEMBERED = 40
 """How many chunks keep their cells: 32 MB."""
 
 
-class Singles(NamedTuple):
-    """Singles, counted: ``counts`` float32 (2, n_singles), by direction (uint8 if they are links, not expectations);
-    ``totals`` two float64 arrays, their sums by the type that generates (source types in direction 0)."""
-
-    counts: np.ndarray
-    totals: tuple[np.ndarray, np.ndarray]
-
-
 class LinkCounts(NamedTuple):
-    """Expected links of a text: ``couples`` float64 (2, n_couples), by direction, those that are shared; ``nulls`` two
-    float64 arrays by output type."""
+    """Expected links of a text, by direction.
+
+    - ``couples``: float64 (2, n_couples), those of shared couples; ``nulls``: two float64 arrays by output type;
+    - ``singles``: float32 (2, n_singles) (uint8 if they are links, not expectations); ``totals``: two float64 arrays,
+      their sums by the type that generates (source types in direction 0).
+    """
 
     couples: np.ndarray
     nulls: tuple[np.ndarray, np.ndarray]
-    singles: Singles
+    singles: np.ndarray
+    totals: tuple[np.ndarray, np.ndarray]
 
 
 def no_counts(text: StoredPairs | BitextChunks) -> LinkCounts:
     """Zero for every couple and every null word of a text."""
-    (outputs, states), shared = text.sizes, len(text.couples.columns)
-    singles = Singles(np.zeros((2, text.n_singles), np.float32), (np.zeros(states), np.zeros(outputs)))
-    return LinkCounts(np.zeros((2, shared)), (np.zeros(outputs), np.zeros(states)), singles)
+    (outputs, states), singles = text.sizes, np.zeros((2, text.n_singles), np.float32)
+    nulls, totals = (np.zeros(outputs), np.zeros(states)), (np.zeros(states), np.zeros(outputs))
+    return LinkCounts(np.zeros((2, len(text.couples.columns))), nulls, singles, totals)
 
 
 def read_only(pairs: Pairs) -> Pairs:
@@ -268,18 +264,3 @@ def tables_from(
     reference = references_from(row, null_counts, 0, estimation)
     em.normalise(row, null_counts, False, *estimation, reference, 0, 1, null)
     return TranslationTables(table, null)
-
-
-def finished_tables(
-    couples: Couples, counts: np.ndarray, null_counts: tuple[np.ndarray, np.ndarray], estimation: Estimation
-) -> tuple[TranslationTables, TranslationTables]:
-    """The probabilities of both directions of a learned model, with a floor for couples that were never seen.
-
-    ``counts``: float32 (2, n_couples), by direction.
-    """
-    found = []
-    for direction in (0, 1):
-        table = tables_from(couples, counts[direction], null_counts[direction], direction, estimation)
-        floored = (frozen(np.maximum(each, UNSEEN, dtype=np.float32), np.float32) for each in table)
-        found.append(TranslationTables(*floored))
-    return found[0], found[1]

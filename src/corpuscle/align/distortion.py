@@ -80,8 +80,7 @@ class Law(ABC):
         return np.zeros((2, 2))
 
     def learned(self, moments: np.ndarray, lengths: np.ndarray, first: bool) -> Self:
-        """The law after an iteration with these moments over pairs of these ``lengths`` int64 (n_pairs, 2); ``first``:
-        there was no table before it."""
+        """The law after an iteration; ``lengths`` int64 (n_pairs, 2); ``first``: there was no table before."""
         return self
 
     def arrays(self) -> dict[str, np.ndarray]:
@@ -118,8 +117,7 @@ class Uniform(Law):
 
 @dataclass(frozen=True)
 class Diagonal(Law):
-    """An output comes from the null word with probability ``p0``, else from a state near the diagonal; ``strengths``
-    float64 (2,): how near, by direction."""
+    """An output comes from the null word by ``p0``, else from near the diagonal; ``strengths`` float64 (2,)."""
 
     parameter: ClassVar[str] = "strengths"
     p0: float
@@ -190,8 +188,7 @@ class Jumps(Law):
         return Posteriors(links, nulls, likelihood, folded(counts))
 
     def best_path(self, pairs: Directed, values: np.ndarray, null: np.ndarray) -> np.ndarray:
-        """The best state of every output, int32, -1 for the null word, by the translation probabilities ``values``
-        float32 (n_cells,)."""
+        """The best state of every output, int32, -1 for the null word; ``values``: the translation probabilities."""
         best = np.empty(len(pairs.outputs), np.int32)
         em.best_path(pairs, self._of(pairs, null), values, best)
         return best

@@ -1,10 +1,9 @@
-"""Fertility: after the hidden Markov model, chains of draws in which words have a habit of how many links they take.
+"""Fertility: after the hidden Markov model, Gibbs sampling with fertilities: how many links each word tends to have.
 
-A chain is nothing but its links: what it needs to know of its own text is counted anew before each sweep, so chains
-cost little memory, and each of them can sweep on any worker; two go through the text together, to find its cells once
-for both. The laws of jumps and fertilities are those of all chains together. The later half of the sweeps votes on the
-link of each word, and the links that win are what the model counts; so its tables are those of one alignment, and new
-sentences are linked by draws under them.
+A chain is nothing but its links: their counts are made anew before each sweep, so chains cost little memory and can
+sweep on any worker; two go through the text together, so that its cells are found once for both. The laws of jumps and
+fertilities are those of all chains together. The later half of the sweeps votes on the link of each word, and the model
+counts the links that win: its tables are those of one alignment, and new sentences are linked by draws under them.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ import numpy as np
 
 from corpuscle import learning
 from corpuscle.align.base import COUNTED, Aligner, check_rows
-from corpuscle.align.counts import BitextChunks, LinkCounts, PairChunk, Posteriors, Singles, TranslationTables, rows_of
+from corpuscle.align.counts import BitextChunks, LinkCounts, PairChunk, Posteriors, TranslationTables, rows_of
 from corpuscle.align.distortion import JUMPS, MAX_JUMP, Jumps, folded, widened
 from corpuscle.align.em_models import (
     HMM_STAGES,
@@ -52,6 +51,7 @@ _TOGETHER = 2
 """How many chains go through the text together: each of them needs a count for every shared couple."""
 
 _SIDES = ("forward", "backward")
+_NAMES = ("chains", "votes/sizes", "votes/states", "votes/counts", "fertilities", "jumps")
 _DRAWN = {
     f"{name}/{side}": array
     for side, output, state in (("forward", "target", "source"), ("backward", "source", "target"))
@@ -149,27 +149,19 @@ class _Sampling(learning.Learner):
         result: dict[str, np.ndarray] = {}
         for side, linked, votes, seen in zip(_SIDES, self.linked, self.votes, self.seen, strict=True):
             sizes, states, counts = (np.concatenate(arrays) for arrays in zip(*votes, strict=True))
-            result |= {
-                f"chains/{side}": linked.astype(np.int16),
-                f"votes/sizes/{side}": sizes,
-                f"votes/states/{side}": states.astype(np.int16),
-                f"votes/counts/{side}": counts,
-                f"fertilities/{side}": seen.fertilities,
-                f"jumps/{side}": seen.jumps,
-            }
+            arrays = linked.astype(np.int16), sizes, states.astype(np.int16), counts, *seen
+            result |= {f"{name}/{side}": array for name, array in zip(_NAMES, arrays, strict=True)}
         return result
 
     def restore(self, arrays: Mapping[str, np.ndarray], sweep: int, number: int) -> None:
         text, lengths, width = self.text, self.text.lengths, _width(self.text)
         for d, side in enumerate(_SIDES):
-            names = ("chains", "votes/sizes", "votes/states", "votes/counts", "fertilities", "jumps")
-            linked, sizes, states, counts, fertilities, jumps = (np.array(arrays[f"{name}/{side}"]) for name in names)
+            linked, sizes, states, counts, fertilities, jumps = (np.array(arrays[f"{name}/{side}"]) for name in _NAMES)
             outputs, types = int(text.first_outputs[d][-1]), text.sizes[1 - d]
-            wanted = [(self.settings.chains, outputs), (outputs,), (types, engine.MOST + 1)]
+            wanted = [(self.settings.chains, outputs), (outputs,), (types, engine.MOST + 1), (sizes.sum(),)]
             most = np.repeat(lengths[:, d], lengths[:, 1 - d])
-            if [linked.shape, sizes.shape, fertilities.shape] != wanted or (linked >= most).any():
-                raise ValueError("it does not fit the text")
-            if len(states) != sizes.sum() or (states >= np.repeat(most, sizes)).any():
+            fits = [linked.shape, sizes.shape, fertilities.shape, states.shape] == wanted
+            if not fits or (linked >= most).any() or (states >= np.repeat(most, sizes)).any():
                 raise ValueError("it does not fit the text")
             first_votes, votes = starts_of(sizes), []
             for _, own in _of_chunks(text, d):
@@ -191,8 +183,7 @@ def _laws(settings: FertilitySettings, seen: _Statistics, output_types: int, lon
 
 class Fertility(FertilitySettings, Aligner):
     """The hidden Markov model, and after it Gibbs sampling with fertilities, in the manner of eflomal (Östling and
-    Tiedemann, "Efficient word alignment with Markov chain Monte Carlo", 2016). A chain is sequential; chains are drawn
-    side by side.
+    Tiedemann, "Efficient word alignment with Markov chain Monte Carlo", 2016). Chains are drawn in parallel.
 
     - ``jumps_`` float64 (2, 2 MAX_JUMP + 1): counts of jumps, by direction and distance;
     - ``fertilities_``: float32 (types, MOST + 1) of source and of target types: how often a word had 0, 1, ... links.
@@ -250,7 +241,7 @@ class Fertility(FertilitySettings, Aligner):
             fertilities.append(seen.fertilities.astype(np.float32))
             nulls.append(tally.nulls.astype(np.float64))
         self.fertilities_, self.jumps_ = (fertilities[0], fertilities[1]), np.maximum(jumps, 1e-3)
-        return LinkCounts(couples, (nulls[0], nulls[1]), Singles(linked, (np.zeros(0), np.zeros(0))))
+        return LinkCounts(couples, (nulls[0], nulls[1]), linked, (np.zeros(0), np.zeros(0)))
 
     @cached_property
     def _tallies(self) -> tuple[engine.Tally, engine.Tally]:

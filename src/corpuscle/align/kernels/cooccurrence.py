@@ -1,25 +1,20 @@
-"""Cooccurrence: which types stand in the same sentence pair, and where each of their meetings is counted.
+"""Cooccurrence: which types occur in the same sentence pair, and where each of their meetings is counted.
 
-The table has a row for each source type with the target types that it ever meets; an entry of the table is a *couple*.
-A *cell* is a pair of tokens, one of each side of a sentence pair; ``cells`` holds the couple of every cell, worked out
-once, so that an iteration of a learner is gathers and scatters without any search. Both directions of translation
-share couples and cells: p(t | s) and p(s | t) are two arrays over the same couples.
+The table has a row for each source type, with the target types that it meets; an entry is a *couple*. A *cell* is a
+pair of tokens of a sentence pair, one of each side; a pair of m and n tokens has m n cells, row by row (source-major),
+and ``cells`` has the couple of each. Both directions share couples and cells: p(t | s) and p(s | t) are two arrays over
+the same couples.
 
-A sentence pair of m source and n target tokens has m n cells, row by row (source-major).
+Two thirds of all couples of a text meet in one cell only. What is known of such a *single* belongs to its cell, so it
+stands in a list, in the order of a walk through the text. What remains are *shared* couples (``share``), a table small
+enough to be searched whenever cells are needed (``find``), since there are fifteen times as many cells. A row of that
+table is divided into buckets of a few couples by a hash of the target type, so that a look-up reads one bucket. A cell
+is then the number of a shared couple, or the number of shared couples plus that of a single.
 
-Two thirds of all couples of a text meet in one cell only. Such a *single* needs no place in a table of counts: what is
-known of it belongs to its cell, so it can stand in a list, in the order in which a walk through the text comes by. What
-remains are *shared* couples (``share``), a table small enough to search it whenever cells are needed (``find``): their
-cells are not kept either, there are fifteen times as many. A row of that table is divided into buckets of a few couples
-by a scrambled number of the target type, so that finding the couple of a cell takes a look at one bucket. A cell is
-then the number of a shared couple, or the number of shared couples plus that of a single.
-
-The pairs of types that can get a count at all are those of Brown, Della Pietra, Della Pietra and Mercer, "The
-mathematics of statistical machine translation: parameter estimation", 1993, section 4.1; the layout is compressed
-sparse rows; hashing with buckets: Knuth, "The art of computer programming, vol. 3: sorting and searching", 1973,
-section 6.4. ``meetings`` and ``reach`` are about neighbourhoods: in how many sentence pairs two types meet, and which
-words no allowed link would reach; Dyer, Clark, Lavie and Smith, "Unsupervised word alignment with arbitrary features",
-2011, section 3.3 (shrinking the discriminative neighbourhood).
+Couples: Brown, Della Pietra, Della Pietra and Mercer, "The mathematics of statistical machine translation: parameter
+estimation", 1993, section 4.1; the layout is compressed sparse rows; hashing with buckets: Knuth, "The art of computer
+programming, vol. 3: sorting and searching", 1973, section 6.4. ``meetings`` and ``reach`` serve neighbourhoods: Dyer,
+Clark, Lavie and Smith, "Unsupervised word alignment with arbitrary features", 2011, section 3.3.
 """
 
 from __future__ import annotations
@@ -90,8 +85,7 @@ def directed(pairs: Pairs, direction: int) -> Directed:
 
 @part(inline=True)
 def shape_of(pairs, sentence):
-    """How many states and outputs a sentence pair has; how far it is from a cell to that of the next state, and to that
-    of the next output."""
+    """The numbers of states and outputs of a pair; the steps from a cell to the next state and to the next output."""
     m = pairs.state_starts[sentence + 1] - pairs.state_starts[sentence]
     n = pairs.output_starts[sentence + 1] - pairs.output_starts[sentence]
     return (m, n, 1, m) if pairs.swap else (m, n, n, 1)
@@ -308,8 +302,7 @@ def _share(pairs, walk, row, table, n_buckets):
 def share(
     pairs: Pairs, chosen: np.ndarray, source_types: int, target_types: int, known: Couples | None = None
 ) -> tuple[Sharing, np.ndarray, tuple[np.ndarray, np.ndarray]]:
-    """The shared couples of the chosen pairs; how many singles each pair has, int32 (n_pairs,), and each source type,
-    and each target type.
+    """The shared couples of the chosen pairs; the numbers of singles of each pair, source type and target type, int32.
 
     Couples that are ``known`` already are shared, wherever they meet.
     """
@@ -397,17 +390,13 @@ def find(pairs, sharing, first_single):
                 cell += 1
 
 
-@kernel(bare=True)
-def _places_of(sharing, couples, places):
+@kernel
+def places_of(sharing, couples):
+    """The numbers of couples that are all shared, int64."""
+    places = np.empty(len(couples.columns), np.int64)
     for s in range(len(couples.row_starts) - 1):
         for k in range(couples.row_starts[s], couples.row_starts[s + 1]):
             places[k] = couple_of(sharing, s, couples.columns[k])
-
-
-def places_of(sharing: Sharing, couples: Couples) -> np.ndarray:
-    """The numbers of couples that are all shared, int64."""
-    places = np.empty(len(couples.columns), np.int64)
-    _places_of(sharing, couples, places)
     return places
 
 

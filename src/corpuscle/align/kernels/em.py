@@ -1,28 +1,25 @@
-"""Expectation and maximisation: how probable links are under each law of positions, and how counts become tables.
+"""Expectation and maximisation: link probabilities under each law of positions, and tables from expected counts.
 
 One direction of a sentence pair has *states* (the side that generates) and *outputs* (the side that is generated); each
 output comes from one state or from the null word. Learners add up the probabilities of links as expected counts of
-couples (``add_counts``) and turn the counts into tables again (``normalise``), by maximum likelihood or by variational
-Bayes with a symmetric Dirichlet prior, T = exp(psi(c + alpha) - psi(sum of c + alpha)), whose rows sum to less than
-one.
+couples and turn the counts into tables again (``normalise``), by maximum likelihood or by variational Bayes with a
+symmetric Dirichlet prior, T = exp(psi(c + alpha) - psi(sum of c + alpha)), whose rows sum to less than one.
 
-``posteriors``: outputs do not depend on each other, by IBM Model 1, or by Model 2 with a diagonal prior: an output j of
-n comes from the null word with probability p0, else from state i of m in proportion to exp(lambda h), h = -|i/m - j/n|,
-positions counted from 1. To both sides of the diagonal the weights are geometric series, so sums over i have closed
-forms.
+``posteriors``: outputs are independent, by IBM Model 1, or by Model 2 with a diagonal prior: output j of n comes from
+the null word with probability p0, else from state i of m in proportion to exp(lambda h), h = -|i/m - j/n|, positions
+counted from 1. On both sides of the diagonal the weights are geometric series, so sums over i have closed forms.
 
-``jump_posteriors``, ``best_path``: the hidden Markov model without any m by m matrix. States are the positions 1..m of
-the generating side and, for each of them and for the start 0, a null copy, which emits with the null word's table and
-remembers where the last word came from. From position i' or its null copy:
+``jump_posteriors``, ``best_path``: the hidden Markov model without an m by m matrix. States are the positions 1..m and,
+for each of them and for the start 0, a null copy, which emits by the null word's table and remembers where the last
+word came from. From position i' or its null copy:
 
     to position i:  (1 - p0) ((1 - rho) c(i - i') / sum over i'' of c(i'' - i') + rho / m)
     to the null copy of i':  p0
 
-c depends on the distance alone, so a step of the forward pass is a product with a Toeplitz matrix: scaled by the norms
-of the rows it reads ``jumps`` along its diagonals and nothing else. A position and its null copy go on alike, so they
-are merged before the step. That makes it a special case of ``engine.dp.chains``, whose 2 m + 1 states would take 1.4
-times as long (m = n = 20; 1.2 times at 40 or 80). Forward values are scaled at each output: to sum to one, or by the
-largest. The best path is read from the finished table: whence a state came is looked for only where the path goes.
+c depends on the distance alone, so a step of the forward pass is a product with a Toeplitz matrix, read from ``jumps``
+along its diagonals. A position and its null copy go on alike, so they are merged before the step; ``engine.dp.chains``
+with all 2 m + 1 states would take 1.4 times as long (m = n = 20). Forward values are scaled at each output: to sum to
+one, or by the largest. The best path is read from the finished table, without back pointers.
 
 Brown, Della Pietra, Della Pietra and Mercer, "The mathematics of statistical machine translation: parameter
 estimation", 1993, sections 4.1 and 4.2; Dyer, Chahuneau and Smith, "A simple, fast, and effective reparameterization of
@@ -292,8 +289,7 @@ def _new_table(pairs):
 
 @part(bare=True)
 def _prepare(pairs, sentence, law, values, table):
-    """Fill all of the table that does not depend on the sweep; ``values`` float32 (n_cells,): the translation
-    probability of every cell."""
+    """Fill what does not depend on the sweep; ``values`` float32 (n_cells,): translation probabilities of cells."""
     width, start = len(law.jumps) // 2, pairs.cell_starts[sentence]
     m, n, state_step, output_step = shape_of(pairs, sentence)
     for before in range(m + 1):

@@ -365,8 +365,7 @@ def _draw_pair(pair, laws, mirrored, sweeps, skip, scratch, stream):
 
 @kernel
 def draw_links(pairs, tally, laws, key, sweeps, skip, linked, links, nulls):
-    """Link probabilities of sentence pairs when the tally stands still: means over ``sweeps`` draws, the first ``skip``
-    of which do not count.
+    """Link probabilities under a fixed tally: means over ``sweeps`` draws, the first ``skip`` of which do not count.
 
     ``linked`` int32 (n_outputs,) are the links to start from; ``links`` and ``nulls`` as in ``em.posteriors``.
     The draws of a pair depend on ``key`` and on its words, not on where it stands.
