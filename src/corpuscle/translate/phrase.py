@@ -28,7 +28,6 @@ from corpuscle.settings import learned
 from corpuscle.text.alignments import Alignments
 from corpuscle.text.bitext import Bitext
 from corpuscle.text.corpus import Corpus
-from corpuscle.text.overlap import item_hashes
 from corpuscle.text.vocab import END, FIRST, Vocab
 from corpuscle.translate.base import Links, Translation, Translator, each_of
 from corpuscle.translate.kernels import Limits, Problem, decode, estimate
@@ -70,7 +69,6 @@ class Decoder(PhraseDecoder):
         written: Mapping[str, str],
         pool: Workers,
         n_best: int = 1,
-        distinct: bool = True,
     ) -> Found:
         """The best translations of some sentences, in the words of ``outputs``."""
         corpus = Corpus.from_sentences(sentences, self.source)
@@ -79,7 +77,7 @@ class Decoder(PhraseDecoder):
         )
         settings = self.settings
         limits = Limits(
-            settings.beam, settings.beam_threshold, max(1, self.table.trie.depth), n_best, distinct,
+            settings.beam, settings.beam_threshold, max(1, self.table.trie.depth), n_best, True,
             settings.distortion, *self.weights[4:].tolist(), self.unknown_score, self.lm.initial_state, END,
             len(self.lm.vocab_),
         )  # fmt: skip
@@ -148,14 +146,8 @@ class PhraseTranslator(PhraseSettings, Tuned, Translator):
             self._tune(tuning, checkpoint or Checkpoint())
             if len(held) and self.final_refit:
                 self._learn(bitext, usable)
-        self.items_, self.tuning_items_ = item_hashes(bitext.source), item_hashes(tuning.source)
-        self.provenance_ = {
-            "sentence_pairs": len(bitext),
-            "learned_from": len(usable),
-            "tuning_pairs": len(tuning) if self.tune else 0,
-            "entries": len(self.table_),
-            "signature": self.signature(bitext, dev, links),
-        }
+        figures = {"tuning_pairs": len(tuning) if self.tune else 0, "entries": len(self.table_)}
+        self._remember(bitext, tuning, dev, links, learned_from=len(usable), **figures)
         return self
 
     def _learn(self, bitext: Bitext, pairs: np.ndarray) -> None:
@@ -199,8 +191,7 @@ class PhraseTranslator(PhraseSettings, Tuned, Translator):
     def translate(
         self, text: Corpus, n_best: int = 1, transliterator: PhraseTransliterator | None = None
     ) -> list[list[Translation]]:
-        """The best translations of each sentence, best first; an empty sentence has none. Unknown words are copied, or
-        written by a ``transliterator``."""
+        """The best translations, best first; unknown words are copied, or written by a transliterator."""
         if n_best < 1:
             raise SettingError(f"n_best is at least 1, not {n_best}")
         sentences, decoder = list(text), self.decoder

@@ -108,14 +108,9 @@ class PhraseDecoder:
             inside = slice(starts[0], starts[-1])
             chunks.append(Sequences(corpus.tokens[inside], starts - starts[0], copies[inside]))
         chunks = chunks or [Sequences(corpus.tokens, corpus.sentence_starts, copies)]
-        parts = list(pool.scatter(chunks).map(decode, problem))
-        starts, segment_starts = (
-            starts_of(np.concatenate([np.diff(getattr(part, name)) for part in parts]))
-            for name in ("starts", "segment_starts")
-        )
-        scores, logs, segments = (
-            np.concatenate([getattr(part, name) for part in parts]) for name in ("scores", "logs", "segments")
-        )
+        parts = list(zip(*pool.scatter(chunks).map(decode, problem), strict=True))  # by field of ``Derivations``
+        starts, segment_starts = (starts_of(np.concatenate([*map(np.diff, parts[i])])) for i in (0, 3))
+        scores, logs, segments = (np.concatenate(parts[i]) for i in (1, 2, 4))
         option = segments[:, 0].astype(np.int64)
         covered, copied = option >= 0, option < -1
         entry = np.full(len(option), -1, np.int64)
@@ -282,21 +277,19 @@ class Tuner(Learner):
     def __repr__(self) -> str:
         return f"Tuner({self.metric}, {len(self.answers):,} items)"
 
-    def measured(self, found: Found, item: np.ndarray) -> np.ndarray:
-        if self.metric in ("acc", "likelihood"):
-            starts, targets = found.target_starts.tolist(), found.targets.tolist()
-            right = [tuple(targets[starts[c] : starts[c + 1]]) in self.answers[i] for c, i in enumerate(item.tolist())]
-            return np.column_stack([np.array(right, np.float64), np.ones(len(item))])
-        measure = bleu_statistics if self.metric == "bleu" else f_statistics
-        return measure(Candidates(found.targets, found.target_starts, *self.references, item))
-
     def merge(self, found: Found) -> int:
         """Add new candidates to the pools (unique by output and features); returns how many were new."""
         item = np.repeat(np.arange(len(found.starts) - 1), np.diff(found.starts))
-        statistics = self.measured(found, item)
+        starts, targets = found.target_starts.tolist(), found.targets.tolist()
+        if self.metric in ("acc", "likelihood"):
+            right = [tuple(targets[starts[c] : starts[c + 1]]) in self.answers[i] for c, i in enumerate(item.tolist())]
+            statistics = np.column_stack([np.array(right, np.float64), np.ones(len(item))])
+        else:
+            measure = bleu_statistics if self.metric == "bleu" else f_statistics
+            statistics = measure(Candidates(found.targets, found.target_starts, *self.references, item))
         rounded, before = np.round(found.features, 9), sum(map(len, self.candidates))
         for c, i in enumerate(item.tolist()):
-            output = found.targets[found.target_starts[c] : found.target_starts[c + 1]]
+            output = found.targets[starts[c] : starts[c + 1]]
             key = output.tobytes() + rounded[c].tobytes()
             self.candidates[i].setdefault(key, (found.features[c], statistics[c]))
         return sum(map(len, self.candidates)) - before

@@ -18,6 +18,7 @@ import numpy as np
 
 from corpuscle.align import lexical_weights
 from corpuscle.align.settings import DEFAULT_SYMMETRISATION
+from corpuscle.compiled import frozen
 from corpuscle.engine.phrase_extraction import linked
 from corpuscle.learning import Checkpoint, Learner
 from corpuscle.settings import learned
@@ -88,8 +89,7 @@ def _attached(links: np.ndarray, starts: np.ndarray, bitext: Bitext) -> Alignmen
 
 
 def repair(alignments: Alignments, bitext: Bitext, rules: Sequence[str] = RULES) -> Alignments:
-    """The two rules, ``uncross`` before ``attach``. Of crossing links as many as possible stay, then those of letters
-    that often belong together."""
+    """First ``uncross``, which keeps most links, among equals those of frequent pairs; then ``attach``."""
     source, target = bitext.source, bitext.target
     if "uncross" in rules:
         letters, pairs = lexical_weights(bitext, alignments, np.ones(len(bitext))), alignments.pairs
@@ -97,7 +97,9 @@ def repair(alignments: Alignments, bitext: Bitext, rules: Sequence[str] = RULES)
         e = target.tokens[target.sentence_starts[pairs] + alignments.links[:, 1]]
         where = np.searchsorted(letters.keys, f * letters.n_targets + e)
         names = linked(alignments.links, alignments.starts, source.sentence_starts, target.sentence_starts)
-        alignments = alignments.filtered(uncross(names, letters.forward[where] * letters.backward[where]))
+        alignments = alignments.filtered(
+            uncross(names, frozen(letters.forward[where] * letters.backward[where], np.float64))
+        )
     return _attached(alignments.links, alignments.starts, bitext) if "attach" in rules else alignments
 
 

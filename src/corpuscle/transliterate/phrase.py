@@ -15,10 +15,11 @@ import dataclasses
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from os import PathLike
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from corpuscle.align import FEATURES as TABLE_FEATURES
 from corpuscle.align import PhraseTable, build_table
 from corpuscle.align.phrases import TABLE_ARRAYS, check_table
 from corpuscle.compiled import frozen
@@ -54,18 +55,11 @@ BETWEEN = "\u2502"
 """Stands between the source and the target letters in the name of a piece."""
 
 
-class Learned(NamedTuple):
-    """What a pass over aligned names gives: the phrase table, the names as sequences of smallest pieces, and the source
-    letters of every piece in the vocabulary of that corpus (CSR: int64 starts, int32 letters)."""
-
-    table: PhraseTable
-    pieces: Corpus
-    piece_starts: np.ndarray
-    piece_letters: np.ndarray
-
-
-def learn_table(bitext: Bitext, alignments: Alignments, weights: np.ndarray, longest: int) -> Learned:
-    """The table of all phrase pairs of at most ``longest`` letters, and pieces; ``weights`` are float64 by pair."""
+def learn_table(
+    bitext: Bitext, alignments: Alignments, weights: np.ndarray, longest: int
+) -> tuple[PhraseTable, Corpus, np.ndarray, np.ndarray]:
+    """The table of all phrase pairs of at most ``longest`` letters, the names as sequences of smallest pieces, and the
+    source letters of every piece (CSR: int64 starts, int32 letters); ``weights`` are float64 by pair."""
     source, target = bitext.source, bitext.target
     table, entries = build_table(bitext, alignments, weights, longest)
     names = linked(alignments.links, alignments.starts, source.sentence_starts, target.sentence_starts)
@@ -83,19 +77,13 @@ def learn_table(bitext: Bitext, alignments: Alignments, weights: np.ndarray, lon
         letters.append(source.tokens[a : a + n])
     ids, in_names = (FIRST + inverse).astype(np.int32), len(of_names)
     vocab = Vocab.from_words(words, np.bincount(inverse[:in_names], minlength=len(words)))
-    cut = frozen(entry_starts, np.int64), frozen(ids[in_names:], np.int32)
-    table, corpus = (
-        dataclasses.replace(table, piece_starts=cut[0], pieces=cut[1]),
-        Corpus(ids[:in_names], starts, vocab),
-    )
-    return Learned(table, corpus, starts_of(map(len, letters)), np.concatenate(letters))
+    cut = {"piece_starts": frozen(entry_starts, np.int64), "pieces": frozen(ids[in_names:], np.int32)}
+    table = dataclasses.replace(table, **cut)
+    return table, Corpus(ids[:in_names], starts, vocab), starts_of(map(len, letters)), np.concatenate(letters)
 
 
-FEATURES = ("phi(f|e)", "lex(f|e)", "phi(e|f)", "lex(e|f)", "language", "joint", "context", "phrases")
+FEATURES = (*TABLE_FEATURES, "language", "joint", "context", "phrases")
 """The eight numbers that weights belong to."""
-
-FEWEST, FEW = 50, 500
-"""With fewer pairs there is nothing to learn; with few the result is poor."""
 
 EPOCHS = 4
 """How often the context model goes through the names: more often learns single names by heart."""
@@ -180,10 +168,7 @@ class PhraseTransliterator(PhraseSettings, Tuned, Transliterator):
         Weights are tuned on ``dev``, which is used for nothing else, or on a seeded tenth of the pairs; after that the
         tables are learned again from all pairs (``final_refit``).
         """
-        if len(pairs) < FEWEST:
-            raise error_about(pairs, f"only {len(pairs)} pairs; at least {FEWEST} are needed")
-        if len(pairs) < FEW:
-            warn(f"only {len(pairs)} pairs: expect many errors; a few thousand make a good transliterator")
+        self._check_size(pairs, 50, 500, "expect many errors; a few thousand make a good transliterator")
         if dev is not None:
             self.check_development(dev)
         training, tuning = self.divided(pairs, self.seed) if self.tune and dev is None else (pairs, list(dev or ()))
@@ -237,19 +222,18 @@ class PhraseTransliterator(PhraseSettings, Tuned, Transliterator):
         work = {"workers": self.workers, "cluster": self.cluster}
         alignments = align_letters(bitext, self.aligner, self.passes, self.symmetrise, self.rules, checkpoint, **work)
         self.alignments_, self.bitext_ = alignments, bitext
-        names = learn_table(bitext, alignments, np.array(weights), self.max_phrase)
+        table, pieces, *letters = learn_table(bitext, alignments, np.array(weights), self.max_phrase)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", CorpuscleWarning)  # few letters: their counts never give discounts
             self.lm_ = self._model(bitext.target, self.order)
-            self.joint_ = self._model(names.pieces, self.joint_order) if self.joint_order else None
+            self.joint_ = self._model(pieces, self.joint_order) if self.joint_order else None
         self.context_ = _NO_CONTEXT
         if self.context:
-            source, pieces = bitext.source, names.pieces
-            counts = np.bincount(pieces.tokens, minlength=len(pieces.vocab))
-            self.context_ = windows(names.piece_starts, names.piece_letters, counts, len(source.vocab), self.context)
+            source, counts = bitext.source, np.bincount(pieces.tokens, minlength=len(pieces.vocab))
+            self.context_ = windows(*letters, counts, len(source.vocab), self.context)
             sides = source.tokens, source.sentence_starts, pieces.tokens, pieces.sentence_starts
             learn(self.context_, *sides, EPOCHS, self.seed)
-        self.table_ = names.table if self.joint_order or self.context else names.table.without_pieces()
+        self.table_ = table if self.joint_order or self.context else table.without_pieces()
         self.source_vocab_ = bitext.source.vocab
 
     def _model(self, corpus: Corpus, order: int) -> NgramModel:

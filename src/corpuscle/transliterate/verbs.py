@@ -145,8 +145,7 @@ def apply(
 
 
 def _say_unknown(model: Transliterator, sources: Sequence[str], found: Sequence[Sequence[Candidate]]) -> None:
-    """Name the letters that the model could not spell, unless it does so itself, and the names that it could not write
-    at all."""
+    """Name the letters that the model could not spell, unless it does so itself, and the names without any result."""
     from corpuscle.progress import one_line, say
 
     unknown = None if model.NEURAL else model.unknown_letters(sources)

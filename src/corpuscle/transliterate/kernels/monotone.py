@@ -1,16 +1,15 @@
 """Monotone phrase decoding: the best, and the n best, ways to rewrite a sequence phrase by phrase from left to right.
 
 ``_forward`` fills the stacks of hypotheses. A rewriting is scored by its options, by a language model of the target, by
-a joint model of both sides, whose symbols are small pieces of source and target together, and by how well those pieces
-suit their places in the source. A hypothesis covers the first q source symbols and ends in a state of each model (kept
-as one number); what can follow depends on nothing else, so hypotheses with the same q and states are recombined: the
-best one stands for all, the others are kept as edges into it. All hypotheses of a stack q cover the same symbols and
-can be compared as they are, so the best ``beam`` of them are kept, and those within ``threshold`` of the best. Stacks
-are filled from those before them, best hypotheses and options first, so that a look at the sum of both ends the loop
-early: the models only take away (as long as their weights are not negative).
+a joint model whose symbols are small pieces of source and target together, and by how well those pieces suit their
+places in the source. A hypothesis covers the first q source symbols and ends in a state of each model, kept as one
+number; nothing else matters for what follows, so hypotheses with the same q and states are recombined. All hypotheses
+of a stack q cover the same symbols and can be compared as they are: the best ``beam`` of them are kept, and those
+within ``threshold`` of the best. Stacks are filled from those before them, best hypotheses and options first; as the
+models only take away (as long as their weights are not negative), a look at the sum of both ends the loop early.
 
-The best rewriting is read from the stacks by following back pointers; hypotheses and the edges between them are a
-lattice, from which ``engine.dp.nbest`` takes the n best.
+The best rewriting is read by following back pointers; hypotheses and the edges between them are a lattice, which
+``engine.phrase_decoding`` searches for the n best.
 
 Koehn, "Statistical machine translation", 2010, chapter 6 (decoding): stacks, recombination, histogram and threshold
 pruning; without reordering.
@@ -44,8 +43,7 @@ from corpuscle.transliterate.kernels import windows
 
 
 class Models(NamedTuple):
-    """The language model of the target, the joint model of pieces, and the model of pieces at their places (which has
-    nothing to say if it has no pieces)."""
+    """The language model of the target, the joint model of pieces, and that of pieces at places, if any."""
 
     language: Automaton
     joint: Automaton
@@ -203,8 +201,7 @@ def _read(models, options, option, both, score, limits, reach):
 
 @part(bare=True)
 def _forward(problem, source, copies, work):
-    """Fill the stacks, and ``endings``. Edges are kept only if more than one rewriting is wanted; returns how many, or
-    ``NO_ROOM``."""
+    """Fill the stacks and ``endings``; returns the number of edges, kept if ``n_best`` > 1, or ``NO_ROOM``."""
     n, stacks = len(source), work.stacks
     options, models, limits = problem
     bounded = limits.language >= 0.0 and limits.joint >= 0.0
@@ -247,8 +244,7 @@ def _forward(problem, source, copies, work):
 
 @part(bare=True)
 def _write(problem, n, score, row, first, last, work, out):
-    """Write what is said about a rewriting of n symbols whose segments, first..last-1, have been written: its score and
-    the log probabilities of the whole."""
+    """Write the score and log probabilities of a rewriting of n symbols, whose segments, first..last-1, are written."""
     options, models, limits = problem
     out.segment_starts[row + 1], out.scores[row] = last, score
     state, total = np.int64(limits.initial), 0.0
