@@ -524,4 +524,5 @@ def read_features(path: AnyPath, preprocessing: Preprocessing | None = None) -> 
         raise InputError(path, None, "there are no features in this file")
     keys = sorted(found)
     values = np.array([found[key] for key in keys], np.float64)
-    return UserFeatures(list(names), *map(Vocab.from_words, ids), np.array(keys, np.int32).reshape(-1, 3), values)
+    vocabs = Vocab.from_words(ids[0]), Vocab.from_words(ids[1])
+    return UserFeatures(list(names), *vocabs, np.array(keys, np.int32).reshape(-1, 3), values)

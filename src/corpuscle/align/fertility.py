@@ -204,9 +204,9 @@ class Fertility(FertilitySettings, Aligner):
         with training(self, bitext, checkpoint, base) as work:
             em, self.history_ = learn_hmm(self, work, None if base is None else base.jumps_, self.method)
             known = [_unseen(work.text, d) for d in (0, 1)]
-            for d in (0, 1) if base is not None else ():  # what the older model has seen; the last rows are new words
-                known[d].fertilities[: len(base.fertilities_[d])] = base.fertilities_[d]
-                known[d].jumps[:] = base.jumps_[d]
+            if base is not None:  # what the older model has seen; the last rows are new words
+                for seen, fertilities, jumps in zip(known, base.fertilities_, base.jumps_, strict=True):
+                    seen.fertilities[: len(fertilities)], seen.jumps[:] = fertilities, jumps
             sampling = _Sampling(self, work, known)
             if em.counts is not None:  # else unfinished work has come further
                 now = [translation_of(em.text, em.counts, d, em.estimation) for d in (0, 1)], em.law
@@ -287,10 +287,11 @@ def _tally(couples: Couples, counts: np.ndarray, nulls: np.ndarray, direction: i
 
 def _tally_before(text: BitextChunks, before: LinkCounts | None, direction: int) -> engine.Tally:
     """What an older model has counted, as if those links were there and stood still; else nothing."""
-    sizes = text.n_shared + 1, text.sizes[1 - direction], text.sizes[direction]
+    types = text.sizes[1 - direction]
     if before is None:
-        return engine.Tally(*(np.zeros(size, np.int32) for size in sizes), np.zeros(1, np.int64))
-    return _tally(text.couples, before.couples[direction], before.nulls[direction], direction, sizes[1])
+        links, states, nulls = (np.zeros(size, np.int32) for size in (text.n_shared + 1, types, text.sizes[direction]))
+        return engine.Tally(links, states, nulls, np.zeros(1, np.int64))
+    return _tally(text.couples, before.couples[direction], before.nulls[direction], direction, types)
 
 
 def _unseen(text: BitextChunks, direction: int) -> _Statistics:

@@ -76,9 +76,10 @@ class Decoder(PhraseDecoder):
             [outputs.ids.get(written.get(word, word), 0) for sentence in sentences for word in sentence], np.int32
         )
         settings = self.settings
+        language, phrase, word, jump = self.weights[4:].tolist()
         limits = Limits(
             settings.beam, settings.beam_threshold, max(1, self.table.trie.depth), n_best, True,
-            settings.distortion, *self.weights[4:].tolist(), self.unknown_score, self.lm.initial_state, END,
+            settings.distortion, language, phrase, word, jump, self.unknown_score, self.lm.initial_state, END,
             len(self.lm.vocab_),
         )  # fmt: skip
         problem = Problem(self.options, self.lm.automaton_, limits, self.estimates)

@@ -149,9 +149,10 @@ class Decoder(PhraseDecoder):
         corpus = Corpus.from_sentences(words, self.source)
         copies = self.lm.vocab_.encode(symbol for word in words for symbol in word)
         copies = np.where(copies >= FIRST, copies, UNKNOWN).astype(np.int32)
+        language, pieces, context, phrase = self.weights[4:].tolist()
         limits = Limits(
             beam or self.settings.beam, self.settings.beam_threshold, max(1, self.table.trie.depth), n_best, distinct,
-            *self.weights[4:].tolist(), self.unknown_score, self.lm.initial_state, self.joint.initial_state, END,
+            language, pieces, context, phrase, self.unknown_score, self.lm.initial_state, self.joint.initial_state, END,
         )  # fmt: skip
         return self._found(decode, Problem(self.options, self.models, limits), corpus, copies, _WORK, pool)
 

@@ -77,8 +77,8 @@ def learn_table(
         letters.append(source.tokens[a : a + n])
     ids, in_names = (FIRST + inverse).astype(np.int32), len(of_names)
     vocab = Vocab.from_words(words, np.bincount(inverse[:in_names], minlength=len(words)))
-    cut = {"piece_starts": frozen(entry_starts, np.int64), "pieces": frozen(ids[in_names:], np.int32)}
-    table = dataclasses.replace(table, **cut)
+    piece_starts, entry_pieces = frozen(entry_starts, np.int64), frozen(ids[in_names:], np.int32)
+    table = dataclasses.replace(table, piece_starts=piece_starts, pieces=entry_pieces)
     return table, Corpus(ids[:in_names], starts, vocab), starts_of(map(len, letters)), np.concatenate(letters)
 
 
@@ -153,7 +153,7 @@ class PhraseTransliterator(PhraseSettings, Tuned, Transliterator):
     )
     FEATURES: ClassVar[tuple[str, ...]] = FEATURES
     MEANINGLESS: ClassVar = {"precision": "precision is for neural models"}
-    SAVED: ClassVar = Tuned.SAVED | {"joint_": Inner("joint", "corpuscle.lm:NgramModel")}
+    SAVED: ClassVar = {**Tuned.SAVED, "joint_": Inner("joint", "corpuscle.lm:NgramModel")}
 
     joint_: NgramModel | None = learned()
     context_: Windows = learned()
@@ -222,7 +222,7 @@ class PhraseTransliterator(PhraseSettings, Tuned, Transliterator):
         work = {"workers": self.workers, "cluster": self.cluster}
         alignments = align_letters(bitext, self.aligner, self.passes, self.symmetrise, self.rules, checkpoint, **work)
         self.alignments_, self.bitext_ = alignments, bitext
-        table, pieces, *letters = learn_table(bitext, alignments, np.array(weights), self.max_phrase)
+        table, pieces, starts, letters = learn_table(bitext, alignments, np.array(weights), self.max_phrase)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", CorpuscleWarning)  # few letters: their counts never give discounts
             self.lm_ = self._model(bitext.target, self.order)
@@ -230,7 +230,7 @@ class PhraseTransliterator(PhraseSettings, Tuned, Transliterator):
         self.context_ = _NO_CONTEXT
         if self.context:
             source, counts = bitext.source, np.bincount(pieces.tokens, minlength=len(pieces.vocab))
-            self.context_ = windows(*letters, counts, len(source.vocab), self.context)
+            self.context_ = windows(starts, letters, counts, len(source.vocab), self.context)
             sides = source.tokens, source.sentence_starts, pieces.tokens, pieces.sentence_starts
             learn(self.context_, *sides, EPOCHS, self.seed)
         self.table_ = table if self.joint_order or self.context else table.without_pieces()
