@@ -113,7 +113,9 @@ class Case:
                     found[f"dice {edge}"] = 1
                     break
             s, g = (t, x) if d else (x, t)
-            place = model._facts(d).find(np.array([self.states.vocab.id(x)]), np.array([self.outputs.vocab.id(t)]))[0]
+            place = model._features(d).find(np.array([self.states.vocab.id(x)]), np.array([self.outputs.vocab.id(t)]))[
+                0
+            ]
             row, column = self.bitext.source.vocab.id(s), self.bitext.target.vocab.id(g)
             couple = np.flatnonzero((self.hood.rows == row) & (self.hood.couples.columns == column))[0]
             assert model.couples_.columns[place] == column

@@ -205,7 +205,7 @@ def test_what_xml_cannot_hold_is_replaced_with_a_warning(tmp_path):
 def test_scores_are_weights_times_features_and_candidates_are_distinct(small):
     found = decoded(small, ["abcde", "aabb"], 20)
     np.testing.assert_allclose(found.scores, found.features @ small.weights_, atol=1e-9)
-    strings = found.strings(small.lm_.vocab_)
+    strings = [string for ranked in found.ranked(small.lm_.vocab_) for string, _ in ranked]
     for a, b in itertools.pairwise(found.starts.tolist()):
         assert len(set(strings[a:b])) == b - a
         assert (np.diff(found.scores[a:b]) <= 1e-12).all()

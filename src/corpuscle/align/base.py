@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from itertools import pairwise
 from os import PathLike
 from typing import Any, ClassVar, NamedTuple, Self
@@ -27,7 +27,8 @@ from corpuscle.align.settings import (
     DEFAULT_SYMMETRISATION,
     MATRICES,
     SYMMETRISATIONS,
-    check_symmetrisation,
+    WAYS,
+    check_choice,
 )
 from corpuscle.catalogue import TASKS, find
 from corpuscle.compiled import frozen
@@ -62,18 +63,13 @@ COUNTED = LINKED | {
 """The arrays of every model whose table comes from counts."""
 
 
-def check_rows(arrays: Mapping[str, np.ndarray], name: str) -> None:
+def check_rows(loaded: Container, name: str = "couples") -> None:
     """Complain if the columns of a table of couples do not rise in every row."""
-    columns, starts = arrays[f"{name}/columns"], arrays[f"{name}/row_starts"]
+    columns, starts = loaded.arrays[f"{name}/columns"], loaded.arrays[f"{name}/row_starts"]
     inside = np.ones(len(columns), bool)
     inside[starts[:-1][starts[:-1] < len(columns)]] = False
     if (np.diff(columns, prepend=-1)[inside] <= 0).any():
         raise ValueError(f"the {name.split('/')[0]} of a word are not in order")
-
-
-def check_counts(loaded: Container) -> None:
-    """What the declarations of the arrays cannot say."""
-    check_rows(loaded.arrays, "couples")
 
 
 def signature_of(bitext: Bitext) -> str:
@@ -176,9 +172,8 @@ class Aligner(TextSettings, Model, ABC):
     ) -> dict[str, Alignments]:
         """The links of several symmetrisations at the cost of one."""
         for how in ways:
-            check_symmetrisation(how)
-        if decode not in DECODINGS:
-            raise SettingError(f"links are decoded by one of {', '.join(DECODINGS)}, not {decode!r}")
+            check_choice("the symmetrisation", how, WAYS)
+        check_choice("the decoding of links", decode, DECODINGS)
         if not 0 < threshold <= 1:
             raise SettingError(f"the threshold is above 0 and at most 1, not {threshold}")
         joint = [how for how in ways if how != "posterior"]
@@ -197,8 +192,7 @@ class Aligner(TextSettings, Model, ABC):
         """How probable each link is: in one direction (``forward``, ``backward``), or the geometric (``geo``) or
         arithmetic ``mean`` of both; or how often it is among the ten best alignments of either (``nbest``), weighed by
         their probabilities. Entries below 0.01 are zero."""
-        if matrix not in MATRICES:
-            raise SettingError(f"a matrix is one of {', '.join(MATRICES)}, not {matrix!r}")
+        check_choice("a matrix", matrix, MATRICES)
         if matrix == "nbest":
             return n_best_matrix(self, bitext)
         shapes = np.column_stack([bitext.source.lengths, bitext.target.lengths]).astype(np.int32)
@@ -298,7 +292,6 @@ class MatrixFile:
 
     @classmethod
     def from_container(cls, container: Container) -> AlignmentMatrix:
-        """The matrices of a file."""
         return AlignmentMatrix.from_arrays(container.arrays)
 
 
@@ -314,8 +307,7 @@ DEFAULT_METHOD = METHODS[0]
 
 def learner(method: str = DEFAULT_METHOD, **settings: Any) -> Any:
     """An aligner that has learned nothing yet."""
-    if method not in METHODS:
-        raise SettingError(f"the method is one of {', '.join(METHODS)}, not {method!r}")
+    check_choice("the method", method, METHODS)
     return find(TASKS["align"].methods[method].learner)(**settings)
 
 
@@ -346,8 +338,7 @@ def symmetrise(forward: Alignments, backward: Alignments, how: str = DEFAULT_SYM
     >>> symmetrise(one, two, "grow-diag").links.tolist()
     [[0, 0], [1, 1], [1, 2]]
     """
-    if how not in SYMMETRISATIONS:
-        raise SettingError(f"the symmetrisation is one of {', '.join(SYMMETRISATIONS)}, not {how!r}")
+    check_choice("the symmetrisation", how, SYMMETRISATIONS)
     if len(forward) != len(backward):
         raise ValueError(f"{len(forward)} sentence pairs, but the other alignments have {len(backward)}")
     if how in ("forward", "backward"):

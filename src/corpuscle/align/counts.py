@@ -1,9 +1,8 @@
 """What is counted, and where: the text that a learner goes through, its counts, and the tables that they give.
 
-The text comes chunk by chunk; cells are found when a chunk is worked on, and forgotten. A chunk has some hundred
-thousand cells. Where the text is cut depends on nothing but its lengths. The first chunks are remembered after all, as
-many as do not take much memory: so small texts do not pay for what large ones save. A worker in another process gets
-its chunks with their cells.
+The text comes in chunks of some hundred thousand cells, cut by its lengths alone. Cells are found when a chunk is
+worked on, and forgotten, except those of the first chunks, as long as they do not take much memory: small texts do not
+pay for what large ones save. A worker in another process gets its chunks with their cells.
 
 From expected counts of links come translation tables, the probability of each word given the word it comes from.
 """
@@ -28,28 +27,25 @@ _REMEMBERED = 40
 """How many chunks keep their cells: 32 MB."""
 
 
-class Singles(NamedTuple):
-    """Singles, counted: ``counts`` float32 (2, n_singles), by direction (uint8 if they are links, not expectations);
-    ``totals`` two float64 arrays, their sums by the type that generates (source types in direction 0)."""
-
-    counts: np.ndarray
-    totals: tuple[np.ndarray, np.ndarray]
-
-
 class LinkCounts(NamedTuple):
-    """Expected links of a text: ``couples`` float64 (2, n_couples), by direction, those that are shared; ``nulls`` two
-    float64 arrays by output type."""
+    """Expected links of a text, by direction.
+
+    - ``couples``: float64 (2, n_couples), those of shared couples; ``nulls``: two float64 arrays by output type;
+    - ``singles``: float32 (2, n_singles) (uint8 if they are links, not expectations); ``totals``: two float64 arrays,
+      their sums by the type that generates (source types in direction 0).
+    """
 
     couples: np.ndarray
     nulls: tuple[np.ndarray, np.ndarray]
-    singles: Singles
+    singles: np.ndarray
+    totals: tuple[np.ndarray, np.ndarray]
 
 
 def no_counts(text: StoredPairs | BitextChunks) -> LinkCounts:
     """Zero for every couple and every null word of a text."""
-    (outputs, states), shared = text.sizes, len(text.couples.columns)
-    singles = Singles(np.zeros((2, text.n_singles), np.float32), (np.zeros(states), np.zeros(outputs)))
-    return LinkCounts(np.zeros((2, shared)), (np.zeros(outputs), np.zeros(states)), singles)
+    (outputs, states), singles = text.sizes, np.zeros((2, text.n_singles), np.float32)
+    nulls, totals = (np.zeros(outputs), np.zeros(states)), (np.zeros(states), np.zeros(outputs))
+    return LinkCounts(np.zeros((2, len(text.couples.columns))), nulls, singles, totals)
 
 
 def read_only(pairs: Pairs) -> Pairs:
@@ -81,7 +77,7 @@ def part_of(pairs: Pairs, first: int, last: int) -> Pairs:
 class PairChunk:
     """A chunk for a worker: its cells are found there, or, if the worker is another process, before it gets them."""
 
-    text: StoredPairs | BitextChunks | _Sent
+    text: StoredPairs | BitextChunks
     number: int
 
     def pairs(self) -> Pairs:
@@ -89,21 +85,17 @@ class PairChunk:
         return self.text.chunk(self.number)
 
     def __reduce__(self) -> Any:
-        return _sent, (*self.pairs(),)
+        return _Sent, (*self.pairs(),)
 
 
-@dataclass(frozen=True)
 class _Sent:
-    """The text of a chunk in another process: that chunk alone."""
+    """A chunk in another process."""
 
-    pairs: Pairs
+    def __init__(self, *arrays: np.ndarray):
+        self._pairs = read_only(Pairs(*arrays))
 
-    def chunk(self, number: int) -> Pairs:
-        return self.pairs
-
-
-def _sent(*arrays: np.ndarray) -> PairChunk:
-    return PairChunk(_Sent(read_only(Pairs(*arrays))), 0)
+    def pairs(self) -> Pairs:
+        return self._pairs
 
 
 class StoredPairs:
@@ -124,7 +116,6 @@ class StoredPairs:
 
     @property
     def lengths(self) -> np.ndarray:
-        """Source and target lengths."""
         return np.column_stack([np.diff(self.pairs.source_starts), np.diff(self.pairs.target_starts)])
 
     def chunk(self, number: int) -> Pairs:
@@ -165,12 +156,10 @@ class BitextChunks:
 
     @property
     def lengths(self) -> np.ndarray:
-        """Source and target lengths of the chosen pairs."""
         return np.column_stack([self.bitext.source.lengths, self.bitext.target.lengths])[self.chosen]
 
     @property
     def n_shared(self) -> int:
-        """How many couples are shared."""
         return len(self.couples.columns)
 
     def plain(self, number: int) -> Pairs:
@@ -250,10 +239,8 @@ def references_from(
     """
     n_states = max(len(couples.row_starts) - 1, int(couples.columns.max(initial=0)) + 1)
     totals, supports = np.zeros((2, n_states)) if singles is None else map(np.copy, singles)
-    em.totals_of(couples, frozen(counts, np.float64), direction == 1, totals, supports)
-    references = np.empty(len(totals))
-    em.references_of(totals, supports, *estimation, references)
-    return references
+    em.references_of(couples, frozen(counts, np.float64), direction == 1, *estimation, totals, supports)
+    return totals
 
 
 def tables_from(
@@ -277,18 +264,3 @@ def tables_from(
     reference = references_from(row, null_counts, 0, estimation)
     em.normalise(row, null_counts, False, *estimation, reference, 0, 1, null)
     return TranslationTables(table, null)
-
-
-def finished_tables(
-    couples: Couples, counts: np.ndarray, null_counts: tuple[np.ndarray, np.ndarray], estimation: Estimation
-) -> tuple[TranslationTables, TranslationTables]:
-    """The probabilities of both directions of a learned model, with a floor for couples that were never seen.
-
-    ``counts``: float32 (2, n_couples), by direction.
-    """
-    found = []
-    for direction in (0, 1):
-        table = tables_from(couples, counts[direction], null_counts[direction], direction, estimation)
-        floored = (frozen(np.maximum(each, UNSEEN, dtype=np.float32), np.float32) for each in table)
-        found.append(TranslationTables(*floored))
-    return found[0], found[1]

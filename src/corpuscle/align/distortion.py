@@ -8,22 +8,22 @@ A law is a record for both directions. ``expect`` turns the translation probabil
 and moments, which add up over a text, from ``no_moments`` on; ``learned`` is the law that these moments call for. See
 ``kernels.em`` for the mathematics.
 
-The best alignments of a pair: Model 1 and the diagonal model choose the state of each output by itself, so the
-probabilities of links are all there is to know; the hidden Markov model is a chain, and has its best paths.
+``k_best``: the best alignments of a pair are the best paths of a chain. Where the state of each output is chosen by
+itself, its emissions are the probabilities of links and all steps are alike.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import ClassVar, Self
 
 import numpy as np
 
-from corpuscle.align.counts import Posteriors, TranslationTables, part_of
+from corpuscle.align.counts import Posteriors
 from corpuscle.align.kernels import em
-from corpuscle.align.kernels.cooccurrence import Directed, Pairs
+from corpuscle.align.kernels.cooccurrence import Directed
 from corpuscle.align.kernels.loglinear import LONGEST
 from corpuscle.compiled import frozen
 from corpuscle.engine.dp.chains import Chain, k_best
@@ -50,13 +50,37 @@ class Law(ABC):
         """Link probabilities, in the place of the translation probabilities ``links`` float32 (n_cells,), and moments;
         ``null`` float32 (output types,) is what the null word generates."""
 
+    def k_best(self, pair: Directed, values: np.ndarray, null: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
+        """The ``k`` best alignments of one sentence pair by the translation probabilities ``values``: states int32
+        (k, n_outputs), from 0, -1 for the null word, and log-probabilities float64 (k,), -inf where there are fewer. A
+        pair with an empty or very long side has one, without links."""
+        m, n = len(pair.states), len(pair.outputs)
+        if min(m, n) == 0 or max(m, n) > LONGEST:
+            return np.full((1, n), -1, np.int32), np.zeros(1)
+        found = self.expect(pair, values.copy(), null)
+        chain, places, total = self._chain(pair, values, null, found)
+        paths, scores = np.zeros((k, n), np.int32), np.full(k, -np.inf)
+        k_best(n, len(places), chain, k, paths, scores)
+        return places[paths].astype(np.int32), scores - total
+
+    def _chain(
+        self, pair: Directed, values: np.ndarray, null: np.ndarray, found: Posteriors
+    ) -> tuple[Chain, np.ndarray, float]:
+        """The chain of the alignments of a pair, with the state of the sentence, or -1, that each of its states stands
+        for, and the log of the sum over all alignments; ``found``: what ``expect`` says."""
+        m = len(pair.states)
+        emission = np.column_stack([found.nulls, _by_output(found.links, pair)]).astype(np.float64)
+        none = np.zeros(m + 1)
+        with np.errstate(divide="ignore"):
+            logs = np.log(emission / emission.sum(axis=1, keepdims=True))
+        return Chain(none, logs, np.zeros((1, m + 1, m + 1)), none), np.arange(-1, m), 0.0
+
     def no_moments(self) -> np.ndarray:
         """What the moments of a text are added to, float64 (2, n_moments)."""
         return np.zeros((2, 2))
 
     def learned(self, moments: np.ndarray, lengths: np.ndarray, first: bool) -> Self:
-        """The law after an iteration with these moments over pairs of these ``lengths`` int64 (n_pairs, 2); ``first``:
-        there was no table before it."""
+        """The law after an iteration; ``lengths`` int64 (n_pairs, 2); ``first``: there was no table before."""
         return self
 
     def arrays(self) -> dict[str, np.ndarray]:
@@ -66,6 +90,12 @@ class Law(ABC):
     def restored(self, arrays: Mapping[str, np.ndarray]) -> Self:
         """This law with what was learned as a file has it."""
         return replace(self, **{name: np.array(arrays[name]) for name in self.arrays()})
+
+
+def _by_output(cells: np.ndarray, pair: Directed) -> np.ndarray:
+    """Values of the cells of a sentence pair, (n_outputs, n_states)."""
+    m, n = len(pair.states), len(pair.outputs)
+    return cells.reshape(n, m) if pair.swap else cells.reshape(m, n).T
 
 
 def _independent(
@@ -87,8 +117,7 @@ class Uniform(Law):
 
 @dataclass(frozen=True)
 class Diagonal(Law):
-    """An output comes from the null word with probability ``p0``, else from a state near the diagonal; ``strengths``
-    float64 (2,): how near, by direction."""
+    """An output comes from the null word by ``p0``, else from near the diagonal; ``strengths`` float64 (2,)."""
 
     parameter: ClassVar[str] = "strengths"
     p0: float
@@ -153,15 +182,13 @@ class Jumps(Law):
         return em.Law(wide, frozen(null, np.float32), self.p0, self.rho)
 
     def expect(self, pairs: Directed, links: np.ndarray, null: np.ndarray) -> Posteriors:
-        """Link probabilities and expected counts of jumps."""
         law, nulls = self._of(pairs, null), np.ones(len(pairs.outputs), np.float32)
         counts = np.zeros(len(law.jumps))
         likelihood = em.jump_posteriors(pairs, law, links, nulls, counts)
         return Posteriors(links, nulls, likelihood, folded(counts))
 
     def best_path(self, pairs: Directed, values: np.ndarray, null: np.ndarray) -> np.ndarray:
-        """The best state of every output, int32, -1 for the null word, by the translation probabilities ``values``
-        float32 (n_cells,)."""
+        """The best state of every output, int32, -1 for the null word; ``values``: the translation probabilities."""
         best = np.empty(len(pairs.outputs), np.int32)
         em.best_path(pairs, self._of(pairs, null), values, best)
         return best
@@ -171,74 +198,22 @@ class Jumps(Law):
         return np.full_like(self.jumps, 1e-3) if self.known is None else self.known + 1e-3
 
     def learned(self, moments: np.ndarray, lengths: np.ndarray, first: bool) -> Self:
-        """The law with these counts."""
         return replace(self, jumps=moments)
 
-
-def single_pairs(pairs: Pairs) -> Iterator[Pairs]:
-    """Every sentence pair by itself."""
-    for pair in range(len(pairs.cell_starts) - 1):
-        yield part_of(pairs, pair, pair + 1)
-
-
-def _by_output(cells: np.ndarray, pair: Directed) -> np.ndarray:
-    """Values of the cells of a sentence pair, (n_outputs, n_states)."""
-    m, n = len(pair.states), len(pair.outputs)
-    return cells.reshape(n, m) if pair.swap else cells.reshape(m, n).T
-
-
-def _has_links(pair: Directed) -> bool:
-    lengths = len(pair.states), len(pair.outputs)
-    return min(lengths) > 0 and max(lengths) <= LONGEST
-
-
-def independent_best(found: Posteriors, pair: Directed, k: int) -> tuple[np.ndarray, np.ndarray]:
-    """The best alignments of one sentence pair whose outputs choose their states by themselves: states (k, n_outputs)
-    from 0, -1 for the null word, and log-probabilities (k,)."""
-    m = len(pair.states)
-    if not _has_links(pair):
-        return _no_links(pair)
-    emission = np.column_stack([found.nulls, _by_output(found.links, pair)]).astype(np.float64)
-    none = np.zeros(m + 1)
-    with np.errstate(divide="ignore"):
-        logs = np.log(emission / emission.sum(axis=1, keepdims=True))
-    return _chain_best(Chain(none, logs, np.zeros((1, m + 1, m + 1)), none), np.arange(-1, m), k)
-
-
-def jump_best(
-    pair: Directed, tables: TranslationTables, law: Jumps, likelihood: float, k: int
-) -> tuple[np.ndarray, np.ndarray]:
-    """The best alignments of one sentence pair under the hidden Markov model, as ``independent_best`` gives them.
-
-    States of the chain: null copies of the positions 0..m, then the positions 1..m.
-    """
-    if not _has_links(pair):
-        return _no_links(pair)
-    m = len(pair.states)
-    null = tables.null[pair.outputs]
-    from_words = _by_output(tables.couples[pair.cells], pair)
-    emission = np.hstack([np.repeat(null[:, None], m + 1, axis=1), from_words]).astype(np.float64)
-    width = max(m + 1, MAX_JUMP)
-    wide = widened(law.jumps[int(pair.swap)], width)
-    counts = wide[width + np.arange(1, m + 1) - np.arange(m + 1)[:, None]]
-    jumps = (1 - law.p0) * ((1 - law.rho) * counts / counts.sum(axis=1, keepdims=True) + law.rho / m)
-    steps = np.hstack([law.p0 * np.eye(m + 1), jumps])
-    with np.errstate(divide="ignore"):
-        steps = np.log(np.vstack([steps, steps[1:]]))
-        logs = np.log(emission)
-    places = np.append(np.full(m + 1, -1), np.arange(m))
-    paths, scores = _chain_best(Chain(steps[0], logs, steps[None], np.zeros(2 * m + 1)), places, k)
-    return paths, scores - likelihood
-
-
-def _no_links(pair: Directed) -> tuple[np.ndarray, np.ndarray]:
-    """The only alignment of a pair that has no links."""
-    return np.full((1, len(pair.outputs)), -1, np.int32), np.zeros(1)
-
-
-def _chain_best(chain: Chain, places: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
-    """The best paths of a chain, as the ``places`` of its states, and their scores."""
-    n = len(chain.emission)
-    paths, scores = np.zeros((k, n), np.int32), np.full(k, -np.inf)
-    k_best(n, len(places), chain, k, paths, scores)
-    return places[paths].astype(np.int32), scores
+    def _chain(
+        self, pair: Directed, values: np.ndarray, null: np.ndarray, found: Posteriors
+    ) -> tuple[Chain, np.ndarray, float]:
+        """Its states: null copies of the positions 0..m, then the positions 1..m."""
+        m = len(pair.states)
+        from_null = np.repeat(null[pair.outputs][:, None], m + 1, axis=1)
+        emission = np.hstack([from_null, _by_output(values, pair)]).astype(np.float64)
+        width = max(m + 1, MAX_JUMP)
+        wide = widened(self.jumps[int(pair.swap)], width)
+        counts = wide[width + np.arange(1, m + 1) - np.arange(m + 1)[:, None]]
+        jumps = (1 - self.p0) * ((1 - self.rho) * counts / counts.sum(axis=1, keepdims=True) + self.rho / m)
+        steps = np.hstack([self.p0 * np.eye(m + 1), jumps])
+        with np.errstate(divide="ignore"):
+            steps = np.log(np.vstack([steps, steps[1:]]))
+            logs = np.log(emission)
+        places = np.append(np.full(m + 1, -1), np.arange(m))
+        return Chain(steps[0], logs, steps[None], np.zeros(2 * m + 1)), places, found.likelihood

@@ -5,19 +5,18 @@
 - Model 2 with links near the diagonal (Dyer, Chahuneau and Smith, "A simple, fast, and effective reparameterization of
   IBM Model 2", 2013), the fastest method that is any good;
 - the hidden Markov model (Vogel, Ney and Tillmann, "HMM-based word alignment in statistical translation", 1996): a link
-  depends on where the link before it went.
+  depends on the one before it.
 
-The laws of positions are those of ``corpuscle.align.distortion``. What learns is expectation and maximisation: workers
-compute the link probabilities of both directions of a chunk; the results come back in order and are added to the counts
-by one thread, so the outcome does not depend on the workers, nor memory on the number of chunks. (Sums over parts of
-the text, added up afterwards, would need a table for each part, and tables are what fills the memory.)
+The laws of positions are those of ``corpuscle.align.distortion``. Workers compute the link probabilities of both
+directions of a chunk; one thread adds them to the counts, chunk by chunk in order, so that neither the result nor the
+memory depends on the workers. (Sums over parts of the text would need a table for each part.)
 
 With agreement (Liang, Taskar and Klein 2006) the counts of links of both directions are the products of their
 probabilities: each direction learns from what the other believes too.
 
-``training`` prepares the text and all that is needed to work on it, with the words and couples of an older model beside
-those of new sentence pairs; ``keep`` leaves in the model the couples that matter. Both serve the model of fertilities,
-too, which begins with the hidden Markov model.
+``training`` prepares the text, with the words and couples of an older model besides those of new sentence pairs;
+``keep`` leaves in the model the couples that matter. Both serve the model of fertilities, too, which begins with the
+hidden Markov model.
 """
 
 from __future__ import annotations
@@ -32,18 +31,18 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from corpuscle.align.base import COUNTED, Aligner, check_counts, signature_of
+from corpuscle.align.base import COUNTED, Aligner, check_rows, signature_of
 from corpuscle.align.counts import (
+    UNSEEN,
     BitextChunks,
     Estimation,
     LinkCounts,
     PairChunk,
     Posteriors,
-    Singles,
     StoredPairs,
     TranslationTables,
-    finished_tables,
     no_counts,
+    part_of,
     references_from,
     sorted_couples,
     tables_from,
@@ -55,14 +54,12 @@ from corpuscle.align.distortion import (
     Jumps,
     Law,
     Uniform,
-    independent_best,
-    jump_best,
-    single_pairs,
 )
 from corpuscle.align.distortion import Diagonal as DiagonalLaw
 from corpuscle.align.kernels import em as kernels
 from corpuscle.align.kernels.cooccurrence import Pairs, directed, places_of, take_apart
 from corpuscle.align.settings import DiagonalSettings, FertilitySettings, HmmSettings, Ibm1Settings
+from corpuscle.compiled import frozen
 from corpuscle.errors import SettingError, warn
 from corpuscle.learning import Checkpoint, Learner, partial
 from corpuscle.model import Array, Arrays, Kind
@@ -105,11 +102,10 @@ def translation_of(
     if counts is None:
         types = text.sizes[direction]
         return Translation(direction, estimation, np.full(types, np.float32(1.0 / types)))
-    couples, singles = counts.couples[direction], counts.singles
-    known = singles.totals[direction], text.supports[direction]
+    couples, known = counts.couples[direction], (counts.totals[direction], text.supports[direction])
     references = references_from(text.couples, couples, direction, estimation, known)
     table, null = tables_from(text.couples, couples, counts.nulls[direction], direction, estimation, references)
-    return Translation(direction, estimation, null, table, singles.counts[direction], references)
+    return Translation(direction, estimation, null, table, counts.singles[direction], references)
 
 
 EXPECTED = {
@@ -123,19 +119,11 @@ EXPECTED = {
 """The state of unfinished expectation and maximisation, besides its law of positions."""
 
 
-class _Parameters(NamedTuple):
-    """What the workers need to know in a pass."""
-
-    translations: tuple[Translation, Translation]
-    law: Law
-    agreement: bool
-
-
-def _expected(chunk: PairChunk, now: _Parameters) -> tuple[Pairs, list[Posteriors]]:
-    """Both directions of a chunk; in agreement the first has the products of links of both."""
-    pairs = chunk.pairs()
-    both = [now.law.expect(directed(pairs, each.direction), each.values(pairs), each.null) for each in now.translations]
-    if now.agreement:
+def _expected(chunk: PairChunk, now: tuple[list[Translation], Law, bool]) -> tuple[Pairs, list[Posteriors]]:
+    """Both directions of a chunk; in agreement (the last value of ``now``) the first has the products of links."""
+    pairs, (translations, law, agreement) = chunk.pairs(), now
+    both = [law.expect(directed(pairs, each.direction), each.values(pairs), each.null) for each in translations]
+    if agreement:
         links = both[0].links
         links *= both[1].links
         both[1] = both[1]._replace(links=links[:0])
@@ -144,8 +132,7 @@ def _expected(chunk: PairChunk, now: _Parameters) -> tuple[Pairs, list[Posterior
 
 @dataclass
 class Expectation(Learner):
-    """A learner (see ``corpuscle.learning``) whose sweeps are passes over a text, under one law of positions or one
-    after the other.
+    """A learner (see ``corpuscle.learning``) whose sweeps are passes over a text under a law of positions.
 
     ``counts`` None is the start, where everything generates everything alike. ``before`` are counts that were there
     before any sentence of this text, and stay.
@@ -166,10 +153,10 @@ class Expectation(Learner):
         """One pass: new counts, in the place of the old ones, and a new law. Returns the log-likelihood a token of
         both directions under the old ones, float64 (2,)."""
         old, law, agreement = self.counts, self.law, self.agreement
-        forward, backward = (translation_of(self.text, old, d, self.estimation) for d in (0, 1))
+        translations = [translation_of(self.text, old, d, self.estimation) for d in (0, 1)]
         new = self._emptied(old)
         moments, likelihoods = law.no_moments(), np.zeros(2)
-        for pairs, both in self.chunks.map(_expected, _Parameters((forward, backward), law, agreement)):
+        for pairs, both in self.chunks.map(_expected, (translations, law, agreement)):
             if agreement:
                 _add(new, pairs, both[0].links, 0, both=True)
             for d, part in enumerate(both):
@@ -180,17 +167,13 @@ class Expectation(Learner):
                 likelihoods[d] += part.likelihood
                 moments[d] += part.moments
         if agreement:  # direction 1 gets the links of direction 0
-            if self.before is not None:
-                new.couples[1] += new.couples[0] - self.before.couples[0]
-            else:
-                new.couples[1] = new.couples[0]
-            new.singles.counts[1] = new.singles.counts[0]
+            new.couples[1] += new.couples[0] - (0.0 if self.before is None else self.before.couples[0])
+            new.singles[1] = new.singles[0]
         lengths = self.text.lengths
         self.counts, self.law = new, law.learned(moments, lengths, old is None)
         return likelihoods / lengths.sum(axis=0)[::-1]
 
     def state(self) -> dict[str, np.ndarray]:
-        """The counts and the law."""
         assert self.counts is not None
         return self.law.arrays() | dict(zip(EXPECTED, _arrays_of(self.counts), strict=True))
 
@@ -212,20 +195,18 @@ class Expectation(Learner):
         links = np.empty_like(old.couples) if old is base else old.couples
         links[:] = 0.0 if base is None else base.couples
         nulls = [np.zeros_like(old.nulls[d]) if base is None else base.nulls[d].copy() for d in (0, 1)]
-        counts, (by_source, by_target) = old.singles
-        counts = counts.copy() if old is base else counts
-        singles = Singles(counts, (np.zeros_like(by_source), np.zeros_like(by_target)))
-        return LinkCounts(links, (nulls[0], nulls[1]), singles)
+        singles, (by_source, by_target) = old.singles.copy() if old is base else old.singles, old.totals
+        return LinkCounts(links, (nulls[0], nulls[1]), singles, (np.zeros_like(by_source), np.zeros_like(by_target)))
 
 
 def _arrays_of(counts: LinkCounts) -> list[np.ndarray]:
     """All arrays of some counts, in the order of ``EXPECTED``."""
-    return [counts.couples, counts.singles.counts, *counts.singles.totals, *counts.nulls]
+    return [counts.couples, counts.singles, *counts.totals, *counts.nulls]
 
 
 def _add(counts: LinkCounts, pairs: Pairs, links: np.ndarray, direction: int, both: bool = False) -> None:
     """Add the links of a chunk to one direction (``both``: and already to the totals of the other)."""
-    singles, (by_source, by_target) = counts.singles.counts[direction], counts.singles.totals
+    singles, (by_source, by_target) = counts.singles[direction], counts.totals
     forward, backward = both or direction == 0, both or direction == 1
     kernels.add_all_counts(pairs, links, counts.couples[direction], singles, forward, by_source, backward, by_target)
 
@@ -263,7 +244,6 @@ class TrainingData(NamedTuple):
     pool: Workers
 
     def expectation(self, settings: Any, law: Any, agreement: bool = False) -> Expectation:
-        """Expectation and maximisation over the text."""
         estimation = Estimation(settings.alpha, settings.bayes)
         return Expectation(self.text, estimation, self.pool, law, agreement, self.before)
 
@@ -328,7 +308,7 @@ def keep(model: Aligner, text: BitextChunks, counts: LinkCounts | None) -> None:
     vars(model).pop("tables_", None)  # those of an earlier text
 
 
-def _kept(text: BitextChunks, shared: np.ndarray, singles: Singles) -> Iterator[tuple[np.ndarray, ...]]:
+def _kept(text: BitextChunks, shared: np.ndarray, singles: np.ndarray) -> Iterator[tuple[np.ndarray, ...]]:
     """The couples that matter: source types, target types, and counts float32 (2, n); first the shared ones, some rows
     at a time, then singles, chunk by chunk."""
     couples = text.couples
@@ -338,7 +318,7 @@ def _kept(text: BitextChunks, shared: np.ndarray, singles: Singles) -> Iterator[
         rows = np.repeat(np.arange(first, last, dtype=np.int32), np.diff(couples.row_starts[first : last + 1]))
         yield rows[kept], couples.columns[begin:end][kept], shared[:, begin + kept].astype(np.float32)
     for number, (begin, end) in enumerate(pairwise(text.first_singles.tolist())):
-        counts = singles.counts[:, begin:end]
+        counts = singles[:, begin:end]
         kept = np.flatnonzero((counts >= KEEP).any(axis=0))
         if len(kept):
             types = np.empty((2, end - begin), np.int32)
@@ -357,8 +337,7 @@ else:
 
 
 class Counted(_Mixed):
-    """What aligners have in common that count expected links, under a law of positions; the array of the law has its
-    name here, too, with an underscore."""
+    """Aligners that count expected links under a law of positions; its array is an attribute of theirs, too."""
 
     SAVED: ClassVar = Aligner.SAVED | {"null_counts_": Arrays("null/forward", "null/backward")}
 
@@ -385,23 +364,30 @@ class Counted(_Mixed):
 
     @cached_property
     def tables_(self) -> tuple[TranslationTables, TranslationTables]:
-        """The probabilities of both directions."""
-        return finished_tables(self.couples_, self.counts_, self.null_counts_, Estimation(self.alpha, self.bayes))
+        """The probabilities of both directions, with a floor for couples that were never seen."""
+        estimation, found = Estimation(self.alpha, self.bayes), []
+        for d in (0, 1):
+            tables = tables_from(self.couples_, self.counts_[d], self.null_counts_[d], d, estimation)
+            floored = (frozen(np.maximum(each, UNSEEN, dtype=np.float32), np.float32) for each in tables)
+            found.append(TranslationTables(*floored))
+        return found[0], found[1]
 
     def posteriors(self, pairs: Any, direction: int) -> Posteriors:
         table, null = self.tables_[direction]
         return self.law.expect(directed(pairs, direction), table[pairs.cells], null)
 
     def best_paths(self, pairs: Any, direction: int, k: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        for pair in single_pairs(pairs):
-            yield independent_best(self.posteriors(pair, direction), directed(pair, direction), k)
+        table, null = self.tables_[direction]
+        for number in range(len(pairs.cell_starts) - 1):
+            pair = directed(part_of(pairs, number, number + 1), direction)
+            yield self.law.k_best(pair, table[pair.cells], null, k)
 
 
 class Model1(Ibm1Settings, Counted, Aligner):
     """IBM Model 1: every position is as good as any other."""
 
     method: ClassVar[str] = "ibm1"
-    KIND: ClassVar[Kind] = Kind("align.ibm1", 1, COUNTED, check=check_counts)
+    KIND: ClassVar[Kind] = Kind("align.ibm1", 1, COUNTED, check=check_rows)
     PARTIAL: ClassVar[Kind] = partial(KIND.name, EXPECTED)
     law: ClassVar[Law] = Uniform()
 
@@ -418,7 +404,7 @@ class Diagonal(DiagonalSettings, Counted, Aligner):
     """
 
     method: ClassVar[str] = "diagonal"
-    KIND: ClassVar[Kind] = Kind("align.diagonal", 1, COUNTED | {"strengths": STRENGTHS}, check=check_counts)
+    KIND: ClassVar[Kind] = Kind("align.diagonal", 1, COUNTED | {"strengths": STRENGTHS}, check=check_rows)
     PARTIAL: ClassVar[Kind] = partial(KIND.name, EXPECTED | {"strengths": STRENGTHS})
     SAVED: ClassVar = Counted.SAVED | {"strengths_": Arrays("strengths")}
 
@@ -452,7 +438,7 @@ class HMM(HmmSettings, Counted, Aligner):
     """The hidden Markov model; ``jumps_`` float64 (2, 2 MAX_JUMP + 1): counts of jumps, by direction and distance."""
 
     method: ClassVar[str] = "hmm"
-    KIND: ClassVar[Kind] = Kind("align.hmm", 1, COUNTED | {"jumps": JUMPS}, check=check_counts)
+    KIND: ClassVar[Kind] = Kind("align.hmm", 1, COUNTED | {"jumps": JUMPS}, check=check_rows)
     PARTIAL: ClassVar[Kind] = partial(KIND.name, *HMM_STAGES)
     SAVED: ClassVar = Counted.SAVED | {"jumps_": Arrays("jumps")}
 
@@ -469,8 +455,3 @@ class HMM(HmmSettings, Counted, Aligner):
         """The best path through all outputs, int32, -1 for the null word."""
         table, null = self.tables_[direction]
         return self.law.best_path(directed(pairs, direction), table[pairs.cells], null)
-
-    def best_paths(self, pairs: Any, direction: int, k: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        for pair in single_pairs(pairs):
-            total = self.posteriors(pair, direction).likelihood
-            yield jump_best(directed(pair, direction), self.tables_[direction], self.law, total, k)

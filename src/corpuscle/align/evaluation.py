@@ -1,9 +1,8 @@
 """What a model of word alignment makes of sentence pairs that it has not seen, where there are no gold links.
 
-How much better does it guess a word when it may look at the translation of the sentence? How often does it find the
-right translation of a sentence among others? Both are questions with a known answer, and no annotation is needed. And
-which pairs hardly translate each other? Those of which a model that has not seen them is no surer, beside what it makes
-of the same sentences with others, than of sentences that were matched by chance.
+How much better does it predict a word given the translation of the sentence? How often does it find the right
+translation of a sentence among others? And which pairs hardly translate each other? Those of which a model that has not
+seen them is no surer, compared with the same sentences in other pairs, than of sentences that were matched by chance.
 """
 
 from __future__ import annotations
@@ -152,8 +151,7 @@ def score_by_halves(bitext: Bitext, learned: Callable[[Bitext, int], Aligner], s
     model whose method says how probable sentences are. Each side of each pair has words.
 
     Pairs without a known word on one side say nothing about what the other sentence is worth, and are not in the bits.
-    How much the frequency of a word counts beside its translation is tuned on the half that the model has learned from,
-    as the other model sees it.
+    The weight of frequencies is tuned on the half that the model has learned from, as seen by the other model.
     """
     order = np.array(Random(seed, "packs/halves").shuffled(range(len(bitext))))
     confidence, surplus, by_chance = np.zeros(len(bitext)), np.zeros(len(bitext)), []

@@ -1,36 +1,35 @@
 """Features of the log-linear model of word alignment: their families, their numbers and their names.
 
 A *family* is chosen by name; it has one or more *blocks* of features, and every feature has a number in the vector of
-weights. Features of couples (a word that generates, a word that is generated) are listed for each couple by
-``couple_features``; those of positions and paths are found by the kernels of ``kernels.loglinear``.
+weights. Features of couples (a word that generates, a word that is generated) are listed by ``couple_features``; those
+of positions and paths are found by the kernels of ``kernels.loglinear``.
 
 The families (x generates t; C are word classes, the null word having its own):
 
 - ``pair``: this x and this t; ``source``: this x, and its class; ``classpair``: the classes of x and t;
 - ``identity``: x = t, and how long; ``prefix``: the same first three letters; ``ortho``: how similar the spellings are;
 - ``dice``: how often the two meet; ``m1``: Model 1's p(t | x), p(x | t) and the square root of their product;
-- ``m1log``: log p(t | x), whose weight begins at 1, so that learning starts from Model 1 and not from nothing;
+- ``m1log``: log p(t | x), whose weight begins at 1, so that learning starts from Model 1;
 - ``diag``: distance from the diagonal, also by class of x;
 - ``jump``: distance from the position before, also with the sentence length, the class of x, the classes of both;
-- ``bigram``: the two words that outputs come from one after the other, and their classes;
+- ``bigram``: the two words that successive outputs come from, and their classes;
 - ``nulljump``: from or to the null word; ``cycle``: one word gives a copy of itself and another translation in a row.
 
 The name of a feature is its block and what it is about: ``pair house maison`` (the word that generates comes first),
 ``jump +6..7``, ``classpair c12 c4``. ``<null>`` is the null word, ``<s>`` and ``</s>`` are the ends of a sentence,
 ``c?`` is the class of words without one.
 
-Features of the user's own come from a table or a function. A table is a text file with four fields on a line, separated
+Features of the user's own come from a table or a function. A table is a text file with four fields per line, separated
 by tabs: source word, target word, name of the feature, value. An empty source word is the null word that target words
-may come from, an empty target word the one that source words may come from. The words are treated like those of the
-text (lower-cased and so on, where the text is). Features need not be about words of the training text: a weight learned
-for a name serves all its lines. A function takes both words, one of them None where the null word stands, and returns
-names and values.
+may come from, an empty target word the one that source words may come from. The words are preprocessed like the text,
+and need not occur in the training text: a weight learned for a name serves all its lines. A function takes both words,
+one of them None where the null word stands, and returns names and values.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
@@ -88,8 +87,7 @@ class Layout:
     """Which feature has which number, in one direction.
 
     ``couples`` and ``bigrams`` are the sizes of the tables of known couples and bigrams, ``states`` and ``outputs`` the
-    numbers of types of both sides (with the reserved ones), ``classes`` the number of learned classes, ``user`` of
-    features of the user's own.
+    numbers of types of both sides, ``classes`` that of learned classes, ``user`` that of the user's features.
     """
 
     families: tuple[str, ...]
@@ -141,7 +139,6 @@ class Layout:
 
     @property
     def size(self) -> int:
-        """The number of features."""
         return max((start + size for start, size in self.blocks.values()), default=0)
 
     def start(self, block: str) -> int:
@@ -150,13 +147,9 @@ class Layout:
 
     def start_weights(self) -> np.ndarray:
         """What learning begins with, float64 (size,): Model 1, or zeros without ``m1log``."""
-        weights = np.zeros(self.size)
-        if "m1log" in self.blocks:
-            weights[self.start("m1log")] = 1.0
-        return weights
+        return np.where(np.arange(self.size) == self.start("m1log"), 1.0, 0.0)
 
     def shape(self, remember: bool) -> Shape:
-        """What the kernels need to know."""
         names = Shape._fields[: Shape._fields.index("classes")]
         return Shape(*[*map(self.start, names), self.all_classes, self.states, int(remember)])
 
@@ -177,15 +170,16 @@ class Side:
     @cached_property
     def spelling(self) -> tuple[np.ndarray, np.ndarray]:
         """The characters of all types, int32, and where each type begins; as the romaniser writes them."""
-        words = ["", "", "", *self.vocab.strings[FIRST:]]
-        if self.romanise is not None:
-            words = [self.romanise(word) for word in words]
-        return _characters(words)
+        return self.letters if self.romanise is None else _characters(map(self.romanise, self._words))
 
     @cached_property
     def letters(self) -> tuple[np.ndarray, np.ndarray]:
         """The same as they are written."""
-        return self.spelling if self.romanise is None else _characters(["", "", "", *self.vocab.strings[FIRST:]])
+        return _characters(self._words)
+
+    @property
+    def _words(self) -> list[str]:
+        return ["", "", "", *self.vocab.strings[FIRST:]]
 
     @cached_property
     def prefixes(self) -> np.ndarray:
@@ -201,13 +195,15 @@ class Side:
         return result
 
 
-def _characters(words: list[str]) -> tuple[np.ndarray, np.ndarray]:
+def _characters(words: Iterable[str]) -> tuple[np.ndarray, np.ndarray]:
+    words = list(words)
     codes = np.frombuffer("".join(words).encode("utf-32-le", "surrogatepass"), "<i4")
     return frozen(codes, np.int32), frozen(starts_of([len(word) for word in words]), np.int64)
 
 
 class Facts(NamedTuple):
-    """What the training text says about couples of the model's types, seen from one direction.
+    """The features of one direction: their numbers (``layout``), what the training text says about couples of the
+    model's types, the ``bigrams`` of states that have a feature, and those of the ``user``.
 
     - ``keys``: int64 (n,), rising: source type times the number of target types, plus target type;
     - ``forward``, ``reverse``: float32 (n,), Model 1's p(t | x) and p(x | t), x being the state;
@@ -215,6 +211,9 @@ class Facts(NamedTuple):
     - ``swap``: whether states are target types; ``target_types``: their number.
     """
 
+    layout: Layout
+    bigrams: Couples
+    user: UserFeatures
     keys: np.ndarray
     forward: np.ndarray
     reverse: np.ndarray
@@ -241,13 +240,13 @@ def same_types(states: Vocab, outputs: Vocab) -> np.ndarray:
 
 
 def couple_features(
-    layout: Layout, facts: Facts, states: Side, outputs: Side, rows: np.ndarray, columns: np.ndarray
+    facts: Facts, states: Side, outputs: Side, rows: np.ndarray, columns: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The features of couples: where those of each begin (int64), their numbers (int32) and values (float64).
 
     ``rows`` are state types, ``len(states.vocab)`` for the null word, ``columns`` output types.
     """
-    n, null = len(rows), rows == len(states.vocab)
+    layout, n, null = facts.layout, len(rows), rows == len(states.vocab)
     words = np.where(null, UNKNOWN, rows)  # the null word has no string
     found: list[tuple[np.ndarray, np.ndarray | float]] = []  # numbers (n,), -1 for none, and values
 
@@ -301,7 +300,6 @@ def _class(number: int) -> str:
 
 
 def _ranges() -> list[str]:
-    """The lengths of each bin."""
     bins = log_bins(1000)[1:]
     found = [np.flatnonzero(bins == k) + 1 for k in range(BINS)]
     shown = [f"{each[0]}..{each[-1]}" if len(each) > 1 else "".join(map(str, each)) for each in found]
@@ -317,23 +315,14 @@ def _jump(kind: int) -> str:
     return ("+" if kind <= BINS else "-") + _LENGTHS[(kind - 1) % BINS]
 
 
-def feature_names(
-    layout: Layout,
-    numbers: np.ndarray,
-    states: Vocab,
-    outputs: Vocab,
-    couples: Couples,
-    bigrams: Couples,
-    user: list[str],
-    swap: bool,
-) -> list[str]:
-    """The names of some features, given by number; ``couples`` are source by source, ``swap`` if states are targets."""
-    c = layout.all_classes
+def feature_names(facts: Facts, numbers: np.ndarray, states: Vocab, outputs: Vocab, couples: Couples) -> list[str]:
+    """The names of some features, given by number; ``couples``: those of the model, source by source."""
+    layout, bigrams, c = facts.layout, facts.bigrams, facts.layout.all_classes
     heads = [rows_of(table).tolist() for table in (couples, bigrams)]
 
     def pair(k: int) -> str:
         x, t = heads[0][k], int(couples.columns[k])
-        return f"{states.word(t)} {outputs.word(x)}" if swap else f"{states.word(x)} {outputs.word(t)}"
+        return f"{states.word(t)} {outputs.word(x)}" if facts.swap else f"{states.word(x)} {outputs.word(t)}"
 
     def edge(k: int) -> str:
         kind, x = divmod(k, layout.states)
@@ -362,7 +351,7 @@ def feature_names(
         "bigram_edge": edge,
         "bigram_classes": lambda k: f"{_class(k // c)} {_class(k % c)}",
         "nulljump": lambda k: ("word word", "word <null>", "<null> word", "<null> <null>")[k],
-        "user": lambda k: user[k],
+        "user": lambda k: facts.user.names[k],
     }
     names = {}
     for block, (start, size) in layout.blocks.items():
@@ -454,41 +443,32 @@ class UserFeatures:
         """
         found = [self._from_table(states, outputs, rows, columns, swap)]
         if self.function is not None:
-            found.append(self._from_function(states, outputs, rows, columns, swap, learn))
+            left: list[str | None] = [*states.strings, None]
+            right: list[str | None] = [*outputs.strings]
+            words = ((left[x], right[t]) for x, t in zip(rows.tolist(), columns.tolist(), strict=True))
+            fired = [(k, *each) for k, pair in enumerate(words) for each in self._call(*by_role(pair, swap), learn)]
+            k, number, value = zip(*fired, strict=True) if fired else ((), (), ())
+            found.append((np.array(k, np.int64), np.array(number, np.int32), np.array(value, np.float64)))
         couples, numbers, values = (np.concatenate(parts) for parts in zip(*found, strict=True))
         order = np.argsort(couples, kind="stable")
         return couples[order], numbers[order], values[order]
 
     def _from_table(self, states: Vocab, outputs: Vocab, rows: np.ndarray, columns: np.ndarray, swap: bool) -> Rows:
-        sides = (self.target_vocab, self.source_vocab) if swap else (self.source_vocab, self.target_vocab)
-        found = []
+        sides, found = by_role((self.source_vocab, self.target_vocab), swap), []
         for own, vocab, types in zip(sides, (states, outputs), (rows, columns), strict=True):
             known = np.append(own.mapping_from(vocab), START)
             known[:FIRST] = UNKNOWN
             found.append(known[types])
-        left, right = found
-        source, target = (right, left) if swap else (left, right)
+        source, target = by_role((found[0], found[1]), swap)
         width = np.int64(len(self.target_vocab) + 1)
         keys = self.places[:, 0] * width + self.places[:, 1]
         wanted = source * width + target
         first, last = np.searchsorted(keys, wanted, "left"), np.searchsorted(keys, wanted, "right")
         last[(source == UNKNOWN) | (target == UNKNOWN)] = 0
         counts = np.maximum(last - first, 0)
-        couples = np.repeat(np.arange(len(rows)), counts)
-        lines = np.arange(len(couples)) - np.repeat(np.cumsum(counts) - counts, counts) + np.repeat(first, counts)
-        return couples, self.places[lines, 2], self.values[lines]
-
-    def _from_function(
-        self, states: Vocab, outputs: Vocab, rows: np.ndarray, columns: np.ndarray, swap: bool, learn: bool
-    ) -> Rows:
-        left: list[str | None] = [*states.strings, None]
-        right = outputs.strings
-        found = []
-        for couple, (x, t) in enumerate(zip(rows.tolist(), columns.tolist(), strict=True)):
-            source, target = (right[t], left[x]) if swap else (left[x], right[t])
-            found += [(couple, *fired) for fired in self._call(source, target, learn)]
-        couples, numbers, values = zip(*found, strict=True) if found else ((), (), ())
-        return np.array(couples, np.int64), np.array(numbers, np.int32), np.array(values, np.float64)
+        begins = starts_of(counts)
+        lines = np.arange(begins[-1]) + np.repeat(first - begins[:-1], counts)
+        return np.repeat(np.arange(len(rows)), counts), self.places[lines, 2], self.values[lines]
 
     def _call(self, source: str | None, target: str | None, learn: bool) -> list[tuple[int, float]]:
         assert self.function is not None
@@ -532,21 +512,17 @@ def read_features(path: AnyPath, preprocessing: Preprocessing | None = None) -> 
             raise InputError(path, number, f"{fields[3][:40]!r} is not a number") from None
         if not (isfinite(value) and abs(value) <= LARGEST):
             raise InputError(path, number, f"the value {fields[3][:40]} is not between -1000000 and 1000000")
-        place = [
-            START if not each else seen.setdefault(each[0], FIRST + len(seen))
+        source, target = (
+            seen.setdefault(each[0], FIRST + len(seen)) if each else START
             for seen, each in zip(ids, words, strict=True)
-        ]
-        key = place[0], place[1], names.setdefault(name, len(names))
+        )
+        key = source, target, names.setdefault(name, len(names))
         if key in found:
             raise InputError(path, number, f"the feature {name} of these words for the second time")
         found[key] = value
     if not found:
         raise InputError(path, None, "there are no features in this file")
     keys = sorted(found)
-    return UserFeatures(
-        list(names),
-        Vocab.from_words(ids[0]),
-        Vocab.from_words(ids[1]),
-        np.array(keys, np.int32).reshape(-1, 3),
-        np.array([found[key] for key in keys], np.float64),
-    )
+    values = np.array([found[key] for key in keys], np.float64)
+    vocabs = Vocab.from_words(ids[0]), Vocab.from_words(ids[1])
+    return UserFeatures(list(names), *vocabs, np.array(keys, np.int32).reshape(-1, 3), values)

@@ -1,10 +1,9 @@
-"""Fertility: after the hidden Markov model, chains of draws in which words have a habit of how many links they take.
+"""Fertility: after the hidden Markov model, Gibbs sampling with fertilities: how many links each word tends to have.
 
-A chain is nothing but its links: what it needs to know of its own text is counted anew before each sweep, so chains
-cost little memory, and each of them can sweep on any worker; two go through the text together, to find its cells once
-for both. The laws of jumps and fertilities are those of all chains together. The later half of the sweeps votes on the
-link of each word, and the links that win are what the model counts; so its tables are those of one alignment, and new
-sentences are linked by draws under them.
+A chain is nothing but its links: their counts are made anew before each sweep, so chains cost little memory and can
+sweep on any worker; two go through the text together, so that its cells are found once for both. The laws of jumps and
+fertilities are those of all chains together. The later half of the sweeps votes on the link of each word, and the model
+counts the links that win: its tables are those of one alignment, and new sentences are linked by draws under them.
 """
 
 from __future__ import annotations
@@ -17,8 +16,8 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 
 from corpuscle import learning
-from corpuscle.align.base import COUNTED, Aligner, check_counts
-from corpuscle.align.counts import BitextChunks, LinkCounts, PairChunk, Posteriors, Singles, TranslationTables, rows_of
+from corpuscle.align.base import COUNTED, Aligner, check_rows
+from corpuscle.align.counts import BitextChunks, LinkCounts, PairChunk, Posteriors, TranslationTables, rows_of
 from corpuscle.align.distortion import JUMPS, MAX_JUMP, Jumps, folded, widened
 from corpuscle.align.em_models import (
     HMM_STAGES,
@@ -52,6 +51,7 @@ _TOGETHER = 2
 """How many chains go through the text together: each of them needs a count for every shared couple."""
 
 _SIDES = ("forward", "backward")
+_NAMES = ("chains", "votes/sizes", "votes/states", "votes/counts", "fertilities", "jumps")
 _DRAWN = {
     f"{name}/{side}": array
     for side, output, state in (("forward", "target", "source"), ("backward", "source", "target"))
@@ -73,7 +73,7 @@ _FERTILITIES = {
 
 
 def _check(loaded: Container) -> None:
-    check_counts(loaded)
+    check_rows(loaded)
     if max(loaded.arrays[name].sum() for name in ("counts", "null/forward", "null/backward")) >= 2**31:
         raise ValueError("it counts more links than there can be")
 
@@ -95,22 +95,8 @@ class _Votes(NamedTuple):
     counts: np.ndarray
 
 
-class _Chains(NamedTuple):
-    """Chains that go through the text together, in one direction: their numbers, and what their workers keep."""
-
-    text: BitextChunks
-    before: LinkCounts | None
-    direction: int
-    numbers: range
-
-
-class _Sweep(NamedTuple):
-    """What chains need to know to draw all links once more: where they are, by what laws, and which dice to take."""
-
-    linked: list[np.ndarray]
-    laws: list[engine.Laws]
-    seed: int
-    turn: int
+_Chains = tuple[BitextChunks, LinkCounts | None, int, range]
+"""Chains that go through the text together: the text, the counts of an older model, the direction, their numbers."""
 
 
 class _Sampling(learning.Learner):
@@ -122,17 +108,16 @@ class _Sampling(learning.Learner):
     - ``known``: by direction, what an older model has seen.
     """
 
-    def __init__(self, settings: FertilitySettings, work: TrainingData, known: list[_Statistics | None]):
+    def __init__(self, settings: FertilitySettings, work: TrainingData, known: list[_Statistics]):
         self.settings, self.text, self.known = settings, work.text, known
         self.linked: list[np.ndarray] = []
         self.votes: list[list[_Votes]] = []
         self.seen: list[_Statistics] = []
         all_chains = range(settings.chains)
         numbers = [all_chains[first : first + _TOGETHER] for first in all_chains[::_TOGETHER]]
-        self._tasks = work.pool.scatter([_Chains(self.text, work.before, d, each) for d in (0, 1) for each in numbers])
+        self._tasks = work.pool.scatter([(self.text, work.before, d, each) for d in (0, 1) for each in numbers])
 
     def start(self, links: list[np.ndarray]) -> None:
-        """Put all chains at the same links."""
         text, width, no_counts = self.text, _width(self.text), np.zeros(0, np.uint8)
         self.linked = [np.tile(each.astype(width), (self.settings.chains, 1)) for each in links]
         sizes = [np.diff(text.first_outputs[d]).tolist() for d in (0, 1)]
@@ -143,42 +128,40 @@ class _Sampling(learning.Learner):
         """Draw all links of all chains once; the later half of the sweeps votes. There is nothing to say about it."""
         text, settings = self.text, self.settings
         laws = [_laws(settings, _sum(self.seen[d], self.known[d]), text.sizes[d], text.longest) for d in (0, 1)]
-        found: list[_Statistics | None] = [None, None]
-        for d, chains, links, seen in self._tasks.map(_swept, _Sweep(self.linked, laws, settings.seed, sweep)):
+        found = [_unseen(text, d) for d in (0, 1)]
+        for d, chains, links, seen in self._tasks.map(_swept, (self.linked, laws, settings.seed, sweep)):
             self.linked[d][chains.start : chains.stop] = links
             found[d] = _sum(seen, found[d])
-        self.seen = [_Statistics(*(each / settings.chains for each in seen)) for seen in found if seen is not None]
+        self.seen = [_Statistics(*(each / settings.chains for each in seen)) for seen in found]
         if sweep >= settings.sweeps // 2:
             for d in (0, 1):
-                _vote(text, d, self.linked[d], self.votes[d])
+                for number, own in _of_chunks(text, d):
+                    sizes, states, counts = self.votes[d][number]
+                    now = self.linked[d][:, own].astype(np.int16)
+                    most = len(states) + now.size
+                    new_states, new_counts = np.empty(most, np.int16), np.empty(most, np.uint8)
+                    end = engine.add_votes(now, sizes, states.astype(np.int16), counts, new_states, new_counts)
+                    kept = new_states[:end].astype(states.dtype), new_counts[:end].copy()
+                    self.votes[d][number] = _Votes(sizes, *kept)
         return []
 
     def state(self) -> dict[str, np.ndarray]:
-        """The chains, the votes, and what was seen."""
         result: dict[str, np.ndarray] = {}
         for side, linked, votes, seen in zip(_SIDES, self.linked, self.votes, self.seen, strict=True):
             sizes, states, counts = (np.concatenate(arrays) for arrays in zip(*votes, strict=True))
-            result |= {
-                f"chains/{side}": linked.astype(np.int16),
-                f"votes/sizes/{side}": sizes,
-                f"votes/states/{side}": states.astype(np.int16),
-                f"votes/counts/{side}": counts,
-                f"fertilities/{side}": seen.fertilities,
-                f"jumps/{side}": seen.jumps,
-            }
+            arrays = linked.astype(np.int16), sizes, states.astype(np.int16), counts, *seen
+            result |= {f"{name}/{side}": array for name, array in zip(_NAMES, arrays, strict=True)}
         return result
 
     def restore(self, arrays: Mapping[str, np.ndarray], sweep: int, number: int) -> None:
         text, lengths, width = self.text, self.text.lengths, _width(self.text)
         for d, side in enumerate(_SIDES):
-            names = ("chains", "votes/sizes", "votes/states", "votes/counts", "fertilities", "jumps")
-            linked, sizes, states, counts, fertilities, jumps = (np.array(arrays[f"{name}/{side}"]) for name in names)
+            linked, sizes, states, counts, fertilities, jumps = (np.array(arrays[f"{name}/{side}"]) for name in _NAMES)
             outputs, types = int(text.first_outputs[d][-1]), text.sizes[1 - d]
-            wanted = [(self.settings.chains, outputs), (outputs,), (types, engine.MOST + 1)]
+            wanted = [(self.settings.chains, outputs), (outputs,), (types, engine.MOST + 1), (sizes.sum(),)]
             most = np.repeat(lengths[:, d], lengths[:, 1 - d])
-            if [linked.shape, sizes.shape, fertilities.shape] != wanted or (linked >= most).any():
-                raise ValueError("it does not fit the text")
-            if len(states) != sizes.sum() or (states >= np.repeat(most, sizes)).any():
+            fits = [linked.shape, sizes.shape, fertilities.shape, states.shape] == wanted
+            if not fits or (linked >= most).any() or (states >= np.repeat(most, sizes)).any():
                 raise ValueError("it does not fit the text")
             first_votes, votes = starts_of(sizes), []
             for _, own in _of_chunks(text, d):
@@ -200,8 +183,7 @@ def _laws(settings: FertilitySettings, seen: _Statistics, output_types: int, lon
 
 class Fertility(FertilitySettings, Aligner):
     """The hidden Markov model, and after it Gibbs sampling with fertilities, in the manner of eflomal (Östling and
-    Tiedemann, "Efficient word alignment with Markov chain Monte Carlo", 2016). A chain is sequential; chains are drawn
-    side by side.
+    Tiedemann, "Efficient word alignment with Markov chain Monte Carlo", 2016). Chains are drawn in parallel.
 
     - ``jumps_`` float64 (2, 2 MAX_JUMP + 1): counts of jumps, by direction and distance;
     - ``fertilities_``: float32 (types, MOST + 1) of source and of target types: how often a word had 0, 1, ... links.
@@ -221,12 +203,10 @@ class Fertility(FertilitySettings, Aligner):
     def fit(self, bitext: Bitext, *, checkpoint: Checkpoint | None = None, base: Self | None = None) -> Self:
         with training(self, bitext, checkpoint, base) as work:
             em, self.history_ = learn_hmm(self, work, None if base is None else base.jumps_, self.method)
-            known: list[_Statistics | None] = [None, None]
-            if base is not None:  # what the older model has seen, with rows for new words
-                for d, old in enumerate(base.fertilities_):
-                    rows = np.zeros((work.text.sizes[1 - d], engine.MOST + 1))
-                    rows[: len(old)] = old
-                    known[d] = _Statistics(rows, base.jumps_[d])
+            known = [_unseen(work.text, d) for d in (0, 1)]
+            if base is not None:  # what the older model has seen; the last rows are new words
+                for seen, fertilities, jumps in zip(known, base.fertilities_, base.jumps_, strict=True):
+                    seen.fertilities[: len(fertilities)], seen.jumps[:] = fertilities, jumps
             sampling = _Sampling(self, work, known)
             if em.counts is not None:  # else unfinished work has come further
                 now = [translation_of(em.text, em.counts, d, em.estimation) for d in (0, 1)], em.law
@@ -240,7 +220,7 @@ class Fertility(FertilitySettings, Aligner):
         vars(self).pop("_tallies", None)
         return self
 
-    def _decided(self, work: TrainingData, votes: list[list[_Votes]], known: list[_Statistics | None]) -> LinkCounts:
+    def _decided(self, work: TrainingData, votes: list[list[_Votes]], known: list[_Statistics]) -> LinkCounts:
         """The counts of the links with the most votes, and those of an older model."""
         text = work.text
         linked = np.zeros((2, text.n_singles), np.uint8)
@@ -261,7 +241,7 @@ class Fertility(FertilitySettings, Aligner):
             fertilities.append(seen.fertilities.astype(np.float32))
             nulls.append(tally.nulls.astype(np.float64))
         self.fertilities_, self.jumps_ = (fertilities[0], fertilities[1]), np.maximum(jumps, 1e-3)
-        return LinkCounts(couples, (nulls[0], nulls[1]), Singles(linked, (np.zeros(0), np.zeros(0))))
+        return LinkCounts(couples, (nulls[0], nulls[1]), linked, (np.zeros(0), np.zeros(0)))
 
     @cached_property
     def _tallies(self) -> tuple[engine.Tally, engine.Tally]:
@@ -314,8 +294,12 @@ def _tally_before(text: BitextChunks, before: LinkCounts | None, direction: int)
     return _tally(text.couples, before.couples[direction], before.nulls[direction], direction, types)
 
 
-def _sum(new: _Statistics, old: _Statistics | None) -> _Statistics:
-    return new if old is None else _Statistics(new.fertilities + old.fertilities, new.jumps + old.jumps)
+def _unseen(text: BitextChunks, direction: int) -> _Statistics:
+    return _Statistics(np.zeros((text.sizes[1 - direction], engine.MOST + 1)), np.zeros(2 * MAX_JUMP + 1))
+
+
+def _sum(new: _Statistics, old: _Statistics) -> _Statistics:
+    return _Statistics(new.fertilities + old.fertilities, new.jumps + old.jumps)
 
 
 def _best_of_chunk(chunk: PairChunk, now: tuple[list[Translation], Jumps]) -> list[np.ndarray]:
@@ -337,7 +321,6 @@ def _of_chunks(text: BitextChunks, direction: int) -> Iterator[tuple[int, slice]
 
 
 def _observed(text: BitextChunks, direction: int, linked: np.ndarray) -> _Statistics:
-    """The fertilities and jumps of given links."""
     longest, types = text.longest, text.sizes[1 - direction]
     fertilities, jumps = np.zeros((types, engine.MOST + 1)), np.zeros(2 * max(MAX_JUMP, longest + 1) + 1)
     scratch = engine.scratch_for(longest, types)
@@ -347,13 +330,15 @@ def _observed(text: BitextChunks, direction: int, linked: np.ndarray) -> _Statis
     return _Statistics(fertilities, folded(jumps))
 
 
-def _swept(chains: _Chains, now: _Sweep) -> tuple[int, range, np.ndarray, _Statistics]:
+def _swept(
+    chains: _Chains, now: tuple[list[np.ndarray], list[engine.Laws], int, int]
+) -> tuple[int, range, np.ndarray, _Statistics]:
     """Draw all links of some chains once: their direction and numbers, their links (chains, outputs), and what they
-    have seen, added up."""
-    text, before, d, numbers = chains
-    laws, types = now.laws[d], text.sizes[1 - d]
-    linked = now.linked[d][numbers.start : numbers.stop].copy()
-    dice = [Random(now.seed, "align/fertility", now.turn, 2 * chain + d).array() for chain in numbers]
+    have seen, added up. ``now``: the present links and the laws by direction, the seed, the number of the sweep."""
+    (text, before, d, numbers), (all_linked, both_laws, seed, sweep) = chains, now
+    laws, types = both_laws[d], text.sizes[1 - d]
+    linked = all_linked[d][numbers.start : numbers.stop].copy()
+    dice = [Random(seed, "align/fertility", sweep, 2 * chain + d).array() for chain in numbers]
     tallies = [_tally_before(text, before, d) for _ in dice]
     for number, own in _of_chunks(text, d):
         chunk = directed(text.plain(number), d)
@@ -369,15 +354,3 @@ def _swept(chains: _Chains, now: _Sweep) -> tuple[int, range, np.ndarray, _Stati
             engine.sweep(chunk, links, tally, laws, fertilities, jumps, scratch, dice[chain])
             linked[chain, own] = links
     return d, numbers, linked, _Statistics(fertilities, folded(jumps))
-
-
-def _vote(text: BitextChunks, direction: int, linked: np.ndarray, votes: list[_Votes]) -> None:
-    """Add the present links of all chains to the votes of every chunk."""
-    for number, own in _of_chunks(text, direction):
-        sizes, states, counts = votes[number]
-        most = len(states) + linked[:, own].size
-        new_states, new_counts = np.empty(most, np.int16), np.empty(most, np.uint8)
-        end = engine.add_votes(
-            linked[:, own].astype(np.int16), sizes, states.astype(np.int16), counts, new_states, new_counts
-        )
-        votes[number] = _Votes(sizes, new_states[:end].astype(states.dtype), new_counts[:end].copy())

@@ -57,8 +57,7 @@ class Entry(NamedTuple):
 
     @property
     def confidence(self) -> float:
-        """How many of the links of such entries people find right, in 0..1: a logistic function of the strength, fitted
-        to links that people have made."""
+        """The expected share of right links, 0..1: a logistic function of the strength, fitted to gold links."""
         strength = min(max(self.strength, 1e-4), 1 - 1e-4)
         return 1 / (1 + math.exp(-_LEVEL - _SLOPE * math.log(strength / (1 - strength))))
 
@@ -176,8 +175,7 @@ def groups_of(source: list[str], target: list[str], links: np.ndarray) -> Iterat
 
 
 def linked_groups(files: Iterable[tuple[str, dict[str, str]]], without: Collection[tuple[str, str]] = ()) -> list[Pair]:
-    """The groups of all annotated pairs of some files but those pairs in ``without``, each given as its two sentences;
-    for the files see ``read_linked``."""
+    """The groups of all pairs of some files (see ``read_linked``) but those ``without``, as their sentences."""
     found: list[Pair] = []
     for each in files:
         bitext, links = read_linked(*each)

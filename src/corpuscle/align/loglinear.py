@@ -35,15 +35,15 @@ from corpuscle.align.features import (
 )
 from corpuscle.align.kernels import em, loglinear_paths
 from corpuscle.align.kernels.cooccurrence import Couples
-from corpuscle.align.kernels.loglinear import CELLS, CLASS_UNKNOWN, FIRST_CLASS, LONGEST, OUTPUTS, STATES, Direction
+from corpuscle.align.kernels.loglinear import CELLS, CLASS_UNKNOWN, FIRST_CLASS, LONGEST, OUTPUTS, STATES
 from corpuscle.align.loglinear_training import (
     PARTIAL,
-    DirectionFeatures,
     Encoded,
     Neighbourhood,
     Passes,
     bigrams_of,
     encode,
+    link_probabilities,
     transposition,
     with_null,
     words_of_pairs,
@@ -58,7 +58,6 @@ from corpuscle.settings import learned
 from corpuscle.text.bitext import Bitext
 from corpuscle.text.corpus import Corpus
 from corpuscle.text.scripts import plain, romanise
-from corpuscle.text.vocab import Vocab
 from corpuscle.words import ExchangeClasses
 
 _CELLS_A_CHUNK = 100_000
@@ -68,12 +67,11 @@ _DIRECTIONS = ("forward", "source"), ("backward", "target")
 
 
 def _check(loaded: Container) -> None:
-    """What the declarations of the arrays cannot say."""
     settings, arrays = LogLinearSettings.restored(loaded.described), loaded.arrays
     for name in "function", "romaniser":
         if type(loaded.extra.get(name)) is not bool:
             raise ValueError(f"it does not say whether it had a {name}")
-    check_rows(arrays, "couples")
+    check_rows(loaded)
     check_user_arrays(arrays)
     types = len(arrays["source/counts"]), len(arrays["target/counts"])
     couples, user = len(arrays["couples/columns"]), len(arrays["user/names/offsets"]) - 1
@@ -83,7 +81,7 @@ def _check(loaded: Container) -> None:
         starts, columns = arrays[f"bigrams/{direction}/row_starts"], arrays[f"bigrams/{direction}/columns"]
         if len(starts) != (types[d] + 1 if "bigram" in settings.families else 1):
             raise ValueError("it has bigrams of other words")
-        check_rows(arrays, f"bigrams/{direction}")
+        check_rows(loaded, f"bigrams/{direction}")
         if columns.max(initial=0) >= types[d]:
             raise ValueError("it has bigrams of other words")
         layout = Layout(settings.families, couples, len(columns), *by_role(types, d), settings.classes, user)
@@ -115,8 +113,7 @@ _ROMANISERS: dict[str, Callable[[str], str] | None] = {"none": None, "plain": pl
 
 
 class EncodedPairs(NamedTuple):
-    """Some sentence pairs, both directions encoded; ``transposition``: for each cell, source by source, its place in
-    the other direction."""
+    """Sentence pairs, both directions encoded; ``transposition``: the place of each cell in the other direction."""
 
     source_starts: np.ndarray
     target_starts: np.ndarray
@@ -189,30 +186,25 @@ class LogLinear(LogLinearSettings, Aligner):
         couples, bigrams = len(self.couples_.columns), len(self.bigrams_[direction].columns)
         return Layout(self.families, couples, bigrams, states, outputs, self.classes, len(self.user_.names))
 
-    def _features(self, direction: int) -> DirectionFeatures:
+    def _features(self, direction: int) -> Facts:
         width = len(self.target_vocab_)
         keys = rows_of(self.couples_) * np.int64(width) + self.couples_.columns
         m1 = self.m1_[direction], self.m1_[1 - direction], self.null_m1_[direction]
-        facts = Facts(keys, *m1, self.dice_, direction == 1, width)
-        return DirectionFeatures(self.layout(direction), facts, self.bigrams_[direction], self.user_)
+        own = self.layout(direction), self.bigrams_[direction], self.user_
+        return Facts(*own, keys, *m1, self.dice_, direction == 1, width)
 
     def _sides(self, bitext: Bitext) -> tuple[Side, Side]:
-        romanise = self.romaniser_ or _ROMANISERS[self.romanise]
-
-        def side(corpus: Corpus, vocab: Vocab, classes: np.ndarray) -> Side:
-            known = vocab.mapping_from(corpus.vocab)
-            return Side(corpus.vocab, known, classes[known], romanise)
-
-        source = side(bitext.source, self.source_vocab_, self.classes_[0])
-        return source, side(bitext.target, self.target_vocab_, self.classes_[1])
+        romanise, sides = self.romaniser_ or _ROMANISERS[self.romanise], []
+        known = (bitext.source, self.source_vocab_), (bitext.target, self.target_vocab_)
+        for (corpus, vocab), classes in zip(known, self.classes_, strict=True):
+            ids = vocab.mapping_from(corpus.vocab)
+            sides.append(Side(corpus.vocab, ids, classes[ids], romanise))
+        return sides[0], sides[1]
 
     def names(self, direction: int, numbers: np.ndarray) -> list[str]:
         """What some features of one direction are called."""
         states, outputs = by_role((self.source_vocab_, self.target_vocab_), direction)
-        return feature_names(
-            self.layout(direction), numbers, states, outputs, self.couples_, self.bigrams_[direction], self.user_.names,
-            direction == 1,
-        )  # fmt: skip
+        return feature_names(self._features(direction), numbers, states, outputs, self.couples_)
 
     def learned_features(self, direction: int) -> list[tuple[str, float]]:
         """The features of one direction that have a weight, and their weights, the strongest first."""
@@ -279,7 +271,7 @@ class LogLinear(LogLinearSettings, Aligner):
                 states, outputs = by_role((bitext.source, bitext.target), d)
                 self.user_.of(states.vocab, outputs.vocab, *allowed[d], d == 1, True)
         sides = self._sides(bitext)
-        return [encode(bitext, sides, d, *allowed[d], self._features(d)) for d in (0, 1)]
+        return [encode(bitext, sides, *allowed[d], self._features(d)) for d in (0, 1)]
 
     def _study(self, bitext: Bitext, neighbourhood: Neighbourhood) -> None:
         """Keep what the features will ask for: Model 1, meetings, classes."""
@@ -319,23 +311,20 @@ class LogLinear(LogLinearSettings, Aligner):
         blocks = [self.layout(d).blocks for d in (0, 1)]
         likely = LEAST_LOG if "m1log" in self.families else SMALLEST_M1
         kept = (self.m1_.max(axis=0) >= likely) | (self.dice_ > 0) | (self.counts_.max(axis=0) >= KEEP)
-        kept_bigrams = []
-        for own, weights in zip(blocks, self.weights_, strict=True):
-            begin, size = own.get("pair", (0, 0))
-            if size:
-                kept |= weights[begin : begin + size] != 0
-            begin, size = own.get("bigram", (0, 0))
-            kept_bigrams.append(weights[begin : begin + size] != 0)
+        parts = [
+            {block: weights[begin : begin + size] for block, (begin, size) in own.items()}
+            for own, weights in zip(blocks, self.weights_, strict=True)
+        ]
+        for own in parts:
+            kept |= own["pair"] != 0 if "pair" in own else False
         self.couples_ = _subset(self.couples_, kept)
         self.counts_, self.m1_, self.dice_ = self.counts_[:, kept], self.m1_[:, kept], self.dice_[kept]
-        forward, backward = (_subset(each, k) for each, k in zip(self.bigrams_, kept_bigrams, strict=True))
-        self.bigrams_ = forward, backward
-        new = []
-        for own, weights, bigrams in zip(blocks, self.weights_, kept_bigrams, strict=True):
-            chosen = {"pair": kept, "bigram": bigrams}
-            parts = {block: weights[begin : begin + size] for block, (begin, size) in own.items()}
-            new.append(np.concatenate([part[chosen.get(block, ...)] for block, part in parts.items()]))
-        self.weights_ = new[0], new[1]
+        new, bigrams = [], []
+        for own, table in zip(parts, self.bigrams_, strict=True):
+            chosen = {"pair": kept, "bigram": own.get("bigram", np.zeros(0)) != 0}
+            bigrams.append(_subset(table, chosen["bigram"]))
+            new.append(np.concatenate([part[chosen.get(block, ...)] for block, part in own.items()]))
+        self.weights_, self.bigrams_ = (new[0], new[1]), (bigrams[0], bigrams[1])
 
     def cut(self, bitext: Bitext) -> tuple[list[Any], Any]:
         """Sentence pairs in chunks, and what is known of their words in both directions."""
@@ -350,24 +339,15 @@ class LogLinear(LogLinearSettings, Aligner):
         """Both directions of a chunk with all features of its words."""
         sides, features = common
         texts = (chunk.source, chunk.target), (chunk.target, chunk.source)
-        forward, backward = (encode(chunk, sides, d, *words_of_pairs(*texts[d]), features[d]) for d in (0, 1))
+        forward, backward = (encode(chunk, sides, *words_of_pairs(*texts[d]), features[d]) for d in (0, 1))
         starts = forward.text.starts
         places = starts[STATES], starts[OUTPUTS], starts[CELLS]
         return EncodedPairs(*places, (forward, backward), transposition(starts))
 
-    def _direction(self, pairs: EncodedPairs, direction: int) -> Direction:
-        """One direction as kernels want it, with the learned weights."""
-        shape = self.layout(direction).shape(self.null_jump == "remember")
-        return pairs.directions[direction].read_with(shape, self.weights_[direction])
-
     def posteriors(self, pairs: Any, direction: int) -> Posteriors:
-        outputs = pairs.source_starts if direction else pairs.target_starts
-        links, nulls = np.zeros(int(pairs.cell_starts[-1]), np.float32), np.zeros(int(outputs[-1]), np.float32)
-        own, last = self._direction(pairs, direction), len(outputs) - 1
-        total = loglinear_paths.link_posteriors(own, 0, last, links, nulls)
-        if direction == 1:
-            links = links[pairs.transposition]
-        return Posteriors(np.minimum(links, np.float32(1)), nulls, total)
+        shape = self.layout(direction).shape(self.null_jump == "remember")
+        links, nulls = link_probabilities(pairs.directions[direction], shape, self.weights_[direction])
+        return Posteriors(links[pairs.transposition] if direction else links, nulls, float("nan"))
 
     def best(self, pairs: Any, direction: int) -> np.ndarray:
         return self.k_best(pairs, direction, 1, normalise=False)[0][0]
@@ -377,7 +357,9 @@ class LogLinear(LogLinearSettings, Aligner):
         log-probabilities, float64 (k, n_pairs), or, not normalised, scores; -inf where there are fewer."""
         outputs = pairs.source_starts if direction else pairs.target_starts
         paths, scores = np.empty((k, int(outputs[-1])), np.int32), np.empty((k, len(outputs) - 1))
-        loglinear_paths.n_best(self._direction(pairs, direction), normalise, paths, scores)
+        shape = self.layout(direction).shape(self.null_jump == "remember")
+        encoded = pairs.directions[direction].read_with(shape, self.weights_[direction])
+        loglinear_paths.n_best(encoded, normalise, paths, scores)
         return paths, scores
 
     def best_paths(self, pairs: Any, direction: int, k: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
@@ -423,6 +405,5 @@ def _link_probabilities(model: LogLinear, pairs: EncodedPairs) -> list[np.ndarra
 
 
 def _subset(couples: Couples, kept: np.ndarray) -> Couples:
-    """Some couples of a table."""
     sums = np.concatenate([[0], np.cumsum(kept)])
     return Couples(frozen(sums[couples.row_starts], np.int64), frozen(couples.columns[kept], np.int32))

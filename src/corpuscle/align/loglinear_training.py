@@ -1,7 +1,7 @@
-"""What the log-linear model learns from, and how: which words a word may stand for; sentence pairs as its kernels want
-them, one direction with all features of all couples; and both directions learned side by side, slice by slice.
+"""What the log-linear model learns from, and how: neighbourhoods; sentence pairs as kernels take them, one direction
+with all features of all couples; and both directions learned side by side, slice by slice.
 
-The neighbourhood says which words a word may stand for while the model is learned; its oracle how well that serves:
+The neighbourhood says which words a word may generate while the model is learned; its oracle how good links can be:
 
 - ``full``: every word of the other side; ``cooc``: those that it shares a sentence pair with;
 - ``model1``: those with at least 1/10,000 of the probability of its best translation under IBM Model 1;
@@ -10,13 +10,12 @@ The neighbourhood says which words a word may stand for while the model is learn
 Every word of the training text stays reachable: where nothing may generate it, the likeliest word of its sentence may.
 
 Slices depend on the text alone, and each direction is learned by one thread at a time: the same bytes on any number of
-workers. Between slices the state of both directions can be kept and taken up again.
+workers. Between slices the state of both directions can be kept and restored.
 
-In agreement (after Liang, Taskar and Klein 2006) each direction says before every pass, with the weights that it has by
-then, how probable it finds every link of the training text. In the pass, the other direction multiplies the weight of
-each of its own links by that: what is expected given the outputs is expected from links that both believe in. What is
-expected without the outputs stays as it was. An output comes from the null word as far as the other direction, where it
-is a state, lets nothing come from it.
+In agreement (after Liang, Taskar and Klein 2006) each direction computes, before every pass, the probability of every
+link of the training text. In the pass, the other direction multiplies the weight of each of its links by that, where it
+sums over the alignments of given outputs; the free sums stay as they are. An output comes from the null word as far as
+nothing comes from it in the other direction, where it is a state.
 """
 
 from __future__ import annotations
@@ -46,9 +45,7 @@ from corpuscle.align.features import (
     DICE_EDGES,
     SMALLEST_M1,
     Facts,
-    Layout,
     Side,
-    UserFeatures,
     by_role,
     couple_features,
     log_bins,
@@ -120,7 +117,6 @@ class Neighbourhood:
 
     @classmethod
     def learn(cls, bitext: Bitext, name: str, pool: Workers, cut: float = CUT) -> Neighbourhood:
-        """The neighbourhood of all words of a bitext."""
         source, target = bitext.source, bitext.target
         sizes = len(source.vocab), len(target.vocab)
         pairs = pairs_of(source, target)
@@ -213,16 +209,6 @@ class Encoded(NamedTuple):
         return Direction(*self, shape, reader_of(np.array(weights)), work)
 
 
-class DirectionFeatures(NamedTuple):
-    """The features of one direction: their numbers, what the training text says about couples, the bigrams of states
-    that have a feature (in the model's ids), and features of the user's own."""
-
-    layout: Layout
-    facts: Facts
-    bigrams: Couples
-    user: UserFeatures
-
-
 def transposition(starts: np.ndarray) -> np.ndarray:
     """For each cell of a text with these ``starts``, state by state, its place output by output, int64 (n_cells,)."""
     m, n = np.diff(starts[STATES]), np.diff(starts[OUTPUTS])
@@ -251,8 +237,7 @@ def words_of_pairs(states: Corpus, outputs: Corpus) -> tuple[np.ndarray, np.ndar
 def with_null(
     states: np.ndarray, outputs: np.ndarray, of_null: np.ndarray, n_states: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Couples (types of states and outputs), and behind them those of the null word, whose type is ``n_states``, with
-    the outputs ``of_null``; int32 both."""
+    """Couples (types of states and outputs), then those of the null word, type ``n_states``; int32 both."""
     rows = np.append(states, np.full(len(of_null), n_states))
     return rows.astype(np.int32), np.append(outputs, of_null).astype(np.int32)
 
@@ -282,21 +267,14 @@ def _with_user(
     return new_starts, numbers, np.concatenate([values, their_values])[order]
 
 
-def encode(
-    bitext: Bitext,
-    sides: tuple[Side, Side],
-    direction: int,
-    rows: np.ndarray,
-    columns: np.ndarray,
-    features: DirectionFeatures,
-) -> Encoded:
+def encode(bitext: Bitext, sides: tuple[Side, Side], rows: np.ndarray, columns: np.ndarray, facts: Facts) -> Encoded:
     """One direction of some sentence pairs, with a neighbourhood of state types ``rows`` and output types ``columns``.
 
     ``sides``: what the model knows about source and target types.
     """
-    layout, facts, bigrams, user = features
-    states, outputs = by_role((bitext.source, bitext.target), direction)
-    sides = by_role(sides, direction)
+    layout = facts.layout
+    states, outputs = by_role((bitext.source, bitext.target), facts.swap)
+    sides = by_role(sides, facts.swap)
     table, order = sorted_couples(rows, columns, len(states.vocab) + 1)
     rows, columns = rows[order], columns[order]
     pairs = pairs_of(states, outputs)
@@ -308,16 +286,16 @@ def encode(
     copies = np.full(len(states.vocab) + 1, -1, np.int32)
     if "cycle" in layout.families:
         copies = _copies(*sides, rows, columns)
-    found = couple_features(layout, facts, *sides, rows, columns)
+    found = couple_features(facts, *sides, rows, columns)
     if layout.user:
-        more = user.of(states.vocab, outputs.vocab, rows, columns, facts.swap, False)
+        more = facts.user.of(states.vocab, outputs.vocab, rows, columns, facts.swap, False)
         found = _with_user(found, more, layout.start("user"))
     bigram_cells, bigram_starts = np.zeros(0, np.int32), np.zeros_like(pairs.cell_starts)
     if "bigram" in layout.families:
         known = Corpus(sides[0].known[states.tokens].astype(np.int32), states.sentence_starts, states.vocab)
         both = pairs_of(known, known)
-        locate(both, bigrams)
-        both.cells[both.cells == len(bigrams.columns)] = -1
+        locate(both, facts.bigrams)
+        both.cells[both.cells == len(facts.bigrams.columns)] = -1
         bigram_cells, bigram_starts = both.cells, both.cell_starts
     longest = max(int(side.lengths.max(initial=0)) for side in (states, outputs))
     starts = np.stack([pairs.source_starts, pairs.target_starts, pairs.cell_starts, bigram_starts])
@@ -425,14 +403,13 @@ class Passes:
             self._slices = _slices(self.cost[self._order], self.settings.batch)
 
     def step(self, sweep: int, number: int) -> None:
-        """Learn from a slice."""
         settings, n = self.settings, self.n
         self._enter(sweep)
         if number == 0 and settings.agreement:
             for one in self.directions:
                 kernels.settle(one.learner)
             self._before = [one.learner.weights.copy() for one in self.directions]
-            self._guide()
+            self._read(guided(self.encoded, self.shapes, self._before, self.pool))
         per_pass = -(-n // settings.batch)
         progress = (sweep * per_pass + np.arange(per_pass)) * settings.batch / n
         rates = settings.rate * settings.decay**progress
@@ -440,10 +417,6 @@ class Passes:
         self.so_far += list(self.pool.scatter(self.directions).map(_learned, job))
         if not np.isfinite(self.so_far).all():
             raise SettingError(f"the weights ran away; try a smaller rate than {settings.rate}")
-
-    def _guide(self) -> None:
-        """Let each direction know what the other one thought before the pass."""
-        self._read(guided(self.encoded, self.shapes, self._before, self.pool))
 
     def _read(self, both: list[Encoded]) -> None:
         """Let both directions go on with these texts."""
@@ -482,7 +455,7 @@ class Passes:
             self._before = [np.array(arrays[f"before/{side}"]) for side in _SIDES]
             if [len(each) for each in self._before] != [len(each) for each in self.weights]:
                 raise ValueError("it does not fit the text")
-            self._guide()
+            self._read(guided(self.encoded, self.shapes, self._before, self.pool))
 
 
 def _slices(cost: np.ndarray, batch: int) -> list[tuple[int, int]]:
@@ -497,16 +470,15 @@ def _chunks(cell_starts: np.ndarray, cells: int) -> list[tuple[int, int]]:
     return list(pairwise(chunks_of(np.diff(cell_starts), cells).tolist()))
 
 
-def _link_probabilities(encoded: Encoded, shape: Shape, weights: np.ndarray) -> np.ndarray:
-    """How probable every link is, float32 (n_cells,), within the neighbourhood, by one direction alone."""
+def link_probabilities(encoded: Encoded, shape: Shape, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The probabilities of links, float32 (n_cells,), and of no link, by output, in one direction alone."""
     direction = encoded.read_with(shape, weights)
     cells, outputs = direction.text.starts[CELLS], direction.text.starts[OUTPUTS]
     links, nulls = np.zeros(int(cells[-1]), np.float32), np.zeros(int(outputs[-1]), np.float32)
     for first, last in _chunks(cells, _CELLS_A_CALL):
-        own = links[cells[first] : cells[last]]
-        own_nulls = nulls[outputs[first] : outputs[last]]
-        link_posteriors(direction, first, last, own, own_nulls)
-    return np.minimum(links, np.float32(1))
+        own = links[cells[first] : cells[last]], nulls[outputs[first] : outputs[last]]
+        link_posteriors(direction, first, last, *own)
+    return np.minimum(links, np.float32(1)), nulls
 
 
 def _seen_from(text: Text, links: np.ndarray) -> np.ndarray:
@@ -528,7 +500,7 @@ def _unlinked(text: Text, links: np.ndarray) -> np.ndarray:
 
 def guided(encoded: list[Encoded], shapes: list[Shape], weights: list[np.ndarray], pool: Workers) -> list[Encoded]:
     """Both directions of a text without empty sentences, each with what the other one's weights say about it."""
-    links = list(pool.scatter([0, 1]).map(lambda d: _link_probabilities(encoded[d], shapes[d], weights[d])))
+    links = list(pool.scatter([0, 1]).map(lambda d: link_probabilities(encoded[d], shapes[d], weights[d])[0]))
     result = []
     for one, other, theirs in zip(encoded, encoded[::-1], links[::-1], strict=True):
         seen, unlinked = _seen_from(one.text, theirs), _unlinked(other.text, theirs)

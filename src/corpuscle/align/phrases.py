@@ -89,8 +89,19 @@ class PhraseTable:
     pieces: np.ndarray
 
     def __len__(self) -> int:
-        """The number of entries."""
         return len(self.counts)
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """As a model file keeps it, see ``TABLE_ARRAYS``, which also has the vocabulary of the source."""
+        trie = {"trie/symbols": self.trie.symbols, "trie/first_child": self.trie.first_child}
+        return trie | {name: getattr(self, name) for name in _TABLE}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, np.ndarray]) -> PhraseTable:
+        """The inverse of ``arrays``."""
+        symbols, first_child = arrays["trie/symbols"], arrays["trie/first_child"]
+        trie = Trie(frozen(symbols, np.int32), frozen(first_child, np.int32), int(first_child[0]))
+        return _table(trie, [arrays[name] for name in _TABLE])
 
     @cached_property
     def nodes(self) -> np.ndarray:
@@ -109,8 +120,7 @@ class PhraseTable:
         return log_features(self.counts, self.totals, self.lexical)
 
     def options(self, weights: np.ndarray, limit: int) -> tuple[Options, np.ndarray]:
-        """The ``limit`` best entries of each source phrase under some weights, laid out for the decoder; and which
-        entries they are."""
+        """The ``limit`` best entries of each source phrase under some weights, for the decoder; and which they are."""
         scores = self.features @ weights
         order = np.lexsort((np.arange(len(scores)), -scores, self.nodes))
         rank = np.arange(len(scores)) - self.first_entry[self.nodes]
@@ -135,8 +145,7 @@ class PhraseTable:
         return dataclasses.replace(self, piece_starts=starts, pieces=pieces)
 
     def matching(self, corpus: Corpus) -> np.ndarray:
-        """Which entries can be used in a text, bool (entries,): their source phrase occurs in it. The text has the
-        vocabulary of the source."""
+        """Which entries have a source phrase that occurs in a text in the source vocabulary, bool (entries,)."""
         nodes = np.zeros(len(self.trie.symbols), bool)
         found = np.empty((corpus.n_tokens, max(1, self.trie.depth)), np.int64)
         tokens = frozen(corpus.tokens, np.int32)
@@ -169,8 +178,7 @@ class PhraseTable:
 
 
 def log_features(counts: np.ndarray, totals: tuple[np.ndarray, np.ndarray], lexical: np.ndarray) -> np.ndarray:
-    """The four features of entries, float64 (entries, 4), from their counts, those of their sources and targets, and
-    their lexical weights."""
+    """The four features of entries, float64 (entries, 4); ``totals``: the counts of their sources and targets."""
     lex = np.maximum(lexical.astype(np.float64), FLOOR)
     return np.log(np.column_stack([counts / totals[1], lex[:, 0], counts / totals[0], lex[:, 1]]))
 
@@ -235,32 +243,20 @@ def build_table(
     lex = lexical(source.tokens, target.tokens, rows, lexical_weights(bitext, alignments, weights))
     chosen = _best_links(row_key, row_count, lex)
     count = np.bincount(np.unique(row_key, return_inverse=True)[1], row_count)
-    nodes, node_of = _source_trie(source.tokens, found, source_firsts, longest)
+    lengths = found.source_length[source_firsts].astype(np.int64)
+    phrases = np.full((len(source_firsts), longest), -1, np.int32)
+    for i in range(longest):
+        inside = lengths > i
+        phrases[inside, i] = source.tokens[found.source[source_firsts[inside]] + i]
+    nodes, node_of = trie(phrases, lengths)
     node = node_of[row_key[chosen] // len(target_firsts)]
     order = np.lexsort((np.arange(len(chosen)), -count, node))
     picked = Occurrences(*(column[chosen[order]] for column in rows))
     starts = starts_of(picked.target_length)
     where = np.repeat(picked.target - starts[:-1], np.diff(starts)) + np.arange(starts[-1])
-    table = PhraseTable(
-        nodes,
-        frozen(starts_of(np.bincount(node, minlength=len(nodes.symbols))), np.int64),
-        frozen(starts, np.int64),
-        frozen(target.tokens[where], np.int32),
-        frozen(count[order], np.float64),
-        frozen(lex[chosen[order]], np.float32),
-        frozen(picked.links, np.uint64),
-        *_no_pieces(len(chosen)),
-    )
-    return table, picked
-
-
-def _source_trie(tokens: np.ndarray, found: Occurrences, firsts: np.ndarray, longest: int) -> tuple[Trie, np.ndarray]:
-    lengths = found.source_length[firsts].astype(np.int64)
-    phrases = np.full((len(firsts), longest), -1, np.int32)
-    for i in range(longest):
-        inside = lengths > i
-        phrases[inside, i] = tokens[found.source[firsts[inside]] + i]
-    return trie(phrases, lengths)
+    first_entry = starts_of(np.bincount(node, minlength=len(nodes.symbols)))
+    arrays = first_entry, starts, target.tokens[where], count[order], lex[chosen[order]], picked.links
+    return _table(nodes, (*arrays, *_no_pieces(len(chosen)))), picked
 
 
 _TABLE = {
@@ -274,6 +270,12 @@ _TABLE = {
     "pieces": Array("int32", ("entry_pieces",), low=3, high="piece_types+3"),
 }
 """The arrays of a ``PhraseTable``, in their order, besides its trie."""
+
+
+def _table(trie: Trie, arrays: Sequence[np.ndarray]) -> PhraseTable:
+    """A table whose arrays have the types that kernels are compiled for."""
+    return PhraseTable(trie, *(frozen(a, declared.dtype) for a, declared in zip(arrays, _TABLE.values(), strict=True)))
+
 
 TABLE_ARRAYS = {
     **vocab_arrays("source/", "source_types"),
@@ -305,18 +307,6 @@ def check_table(loaded: Container) -> None:
         raise ValueError("the table and its component 'lm' have different symbols")
 
 
-def table_arrays(table: PhraseTable) -> dict[str, np.ndarray]:
-    """The arrays of a table, without the vocabulary of its source."""
-    trie = {"trie/symbols": table.trie.symbols, "trie/first_child": table.trie.first_child}
-    return trie | {name: getattr(table, name) for name in _TABLE}
-
-
-def table_from(arrays: Mapping[str, np.ndarray], roots: int) -> PhraseTable:
-    """The table of a model file that has been checked."""
-    trie = Trie(frozen(arrays["trie/symbols"], np.int32), frozen(arrays["trie/first_child"], np.int32), roots)
-    return PhraseTable(trie, *(frozen(arrays[name], declared.dtype) for name, declared in _TABLE.items()))
-
-
 @dataclass(eq=False)
 class RuleTable:
     """All hierarchical rules of aligned text.
@@ -331,7 +321,6 @@ class RuleTable:
     lexical: np.ndarray
 
     def __len__(self) -> int:
-        """The number of rules."""
         return len(self.counts)
 
     @cached_property
@@ -372,19 +361,18 @@ def build_rules(bitext: Bitext, alignments: Alignments, weights: np.ndarray, lon
     links that a rule has in different places the most frequent stay, of those the ones with the largest lex(e|f)."""
     source, target = bitext.source, bitext.target
     pairs = linked(alignments.links, alignments.starts, source.sentence_starts, target.sentence_starts)
-    found = extract_rules(pairs, Texts(source.tokens, target.tokens), weights, longest)
-    sides = found.rows[:, :SYMBOLS], found.rows[:, SYMBOLS:]
-    f, e = (np.ascontiguousarray(side) for side in sides)
+    rows, links, counts = extract_rules(pairs, Texts(source.tokens, target.tokens), weights, longest)
+    f, e = (np.ascontiguousarray(side) for side in (rows[:, :SYMBOLS], rows[:, SYMBOLS:]))
     n = np.arange(len(f))
     lengths = [(side != PAD).sum(axis=1).astype(np.int32) for side in (f, e)]
-    places = Occurrences(n.astype(np.int32), n * SYMBOLS, lengths[0], n * LONGEST, lengths[1], found.links)
+    places = Occurrences(n.astype(np.int32), n * SYMBOLS, lengths[0], n * LONGEST, lengths[1], links)
     lex = lexical(f.ravel(), e.ravel(), places, lexical_weights(bitext, alignments, weights))
-    rule, _ = number_rows(found.rows)
-    chosen = _best_links(rule, found.counts, lex)
-    counts = np.bincount(rule, found.counts)
-    order = np.lexsort((*found.rows[chosen].T[SYMBOLS:][::-1], -counts, *found.rows[chosen].T[:SYMBOLS][::-1]))
+    rule, _ = number_rows(rows)
+    chosen = _best_links(rule, counts, lex)
+    totals = np.bincount(rule, counts)
+    order = np.lexsort((*e[chosen].T[::-1], -totals, *f[chosen].T[::-1]))
     chosen = chosen[order]
-    return RuleTable(found.rows[chosen], found.links[chosen], counts[order], lex[chosen])
+    return RuleTable(rows[chosen], links[chosen], totals[order], lex[chosen])
 
 
 def write_table(

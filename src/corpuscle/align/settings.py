@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from corpuscle.errors import SettingError
-from corpuscle.settings import Parallel, Seeded, setting
+from corpuscle.settings import Parallel, Seeded, Settings, setting
 from corpuscle.text.settings import TextSettings
 
 SYMMETRISATIONS = (
@@ -26,82 +27,57 @@ FAMILIES = (
 _MOST_VOTES = 255
 
 
-def check_symmetrisation(how: str) -> None:
-    """Complain about what is none of ``WAYS``."""
-    if how not in WAYS:
-        raise SettingError(f"the symmetrisation is one of {', '.join(WAYS)}, not {how!r}")
+def check_choice(what: str, value: str, choices: tuple[str, ...]) -> None:
+    """Complain about a value that is none of the choices."""
+    if value not in choices:
+        raise SettingError(f"{what} is one of {', '.join(choices)}, not {value!r}")
 
 
-_PASSES: Any = setting("How often to go through the text.", default=5, low=1, high=10_000)
-_MAX_LENGTH: Any = setting("Pairs with a longer side are aligned, not learned from.", default=100, low=1, high=10_000)
-_RHO: Any = setting("The share of jumps that go anywhere.", default=0.05, low=1e-6, high=1.0)
-_WARM_UP: Any = setting("Passes of Model 1 before.", default=5, low=0, high=10_000)
+class _Counting(Settings):
+    passes: int = setting("How often to go through the text.", default=5, low=1, high=10_000)
+    max_length: int = setting(
+        "Pairs with a longer side are aligned, not learned from.", default=100, low=1, high=10_000
+    )
+    alpha: float = setting("Concentration of the Dirichlet prior of each row.", default=0.01, low=1e-6, high=1e6)
+    bayes: bool = setting("Learn the table by variational Bayes, or by maximum likelihood.", default=False)
+    agreement: bool = setting("Each direction learns from links that both believe in.", default=True)
 
 
-def _alpha(default: float) -> Any:
-    return setting("Concentration of the Dirichlet prior of each row.", default=default, low=1e-6, high=1e6)
+class _Jumping(Settings):
+    p0: float = setting("How often a word comes from nothing.", default=0.1, low=1e-6, high=0.999)
+    rho: float = setting("The share of jumps that go anywhere.", default=0.05, low=1e-6, high=1.0)
+    warm_up: int = setting("Passes of Model 1 before.", default=5, low=0, high=10_000)
 
 
-def _bayes(default: bool) -> Any:
-    return setting("Learn the table by variational Bayes, or by maximum likelihood.", default=default)
+def _usual(name: str, default: Any) -> Any:
+    """One of these settings with a default of its own."""
+    return replace({**_Counting.SETTINGS, **_Jumping.SETTINGS}[name], default=default)
 
 
-def _agreement(default: bool) -> Any:
-    return setting("Each direction learns from links that both believe in.", default=default)
-
-
-def _p0(default: float) -> Any:
-    return setting("How often a word comes from nothing.", default=default, low=1e-6, high=0.999)
-
-
-class Ibm1Settings(TextSettings, Parallel):
+class Ibm1Settings(_Counting, TextSettings, Parallel):
     """Settings of IBM Model 1."""
 
-    passes: int = _PASSES
-    max_length: int = _MAX_LENGTH
-    alpha: float = _alpha(0.01)
-    bayes: bool = _bayes(True)
-    agreement: bool = _agreement(False)
+    bayes: bool = _usual("bayes", True)
+    agreement: bool = _usual("agreement", False)
 
 
-class DiagonalSettings(TextSettings, Parallel):
+class DiagonalSettings(_Counting, TextSettings, Parallel):
     """Settings of Model 2 with a diagonal."""
 
-    passes: int = _PASSES
-    max_length: int = _MAX_LENGTH
-    alpha: float = _alpha(0.01)
-    bayes: bool = _bayes(False)
-    agreement: bool = _agreement(True)
-    p0: float = _p0(0.08)
+    p0: float = _usual("p0", 0.08)
     strength: float = setting(
         "How strongly links are drawn to the diagonal at the start.", default=4.0, low=0.1, high=14.0
     )
 
 
-class HmmSettings(TextSettings, Parallel):
+class HmmSettings(_Jumping, _Counting, TextSettings, Parallel):
     """Settings of the hidden Markov model."""
 
-    passes: int = _PASSES
-    max_length: int = _MAX_LENGTH
-    alpha: float = _alpha(0.01)
-    bayes: bool = _bayes(False)
-    agreement: bool = _agreement(True)
-    p0: float = _p0(0.1)
-    rho: float = _RHO
-    warm_up: int = _WARM_UP
 
-
-class FertilitySettings(TextSettings, Parallel, Seeded):
+class FertilitySettings(_Jumping, _Counting, TextSettings, Parallel, Seeded):
     """Settings of the model with fertilities: those of the hidden Markov model that it starts from, and its own."""
 
-    passes: int = _PASSES
-    max_length: int = _MAX_LENGTH
-    alpha: float = _alpha(0.001)
-    bayes: bool = _bayes(False)
-    agreement: bool = _agreement(True)
-    p0: float = _p0(0.1)
-    rho: float = _RHO
-    warm_up: int = _WARM_UP
+    alpha: float = _usual("alpha", 0.001)
     chains: int = setting("Independent draws of all links, in each direction.", default=4, low=1, high=255)
     sweeps: int = setting("How often each chain draws all links; the later half votes.", default=10, low=2, high=500)
 
@@ -114,14 +90,14 @@ class FertilitySettings(TextSettings, Parallel, Seeded):
 class LogLinearSettings(TextSettings, Parallel, Seeded):
     """Settings of the log-linear model."""
 
-    passes: int = _PASSES
-    max_length: int = _MAX_LENGTH
+    passes: int = _usual("passes", 5)
+    max_length: int = _usual("max_length", 100)
     batch: int = setting("Sentence pairs to a step.", default=8, low=1, high=100_000)
     rate: float = setting("Learning rate of the first step.", default=0.3, low=1e-9, high=1e3)
     decay: float = setting("What is left of the rate after each pass.", default=0.85, low=1e-3, high=1.0)
     beta: float = setting("Weight of the L1 penalty; more is sparser.", default=0.4, low=0.0, high=1e9)
     adaptive: bool = setting("Every feature has a rate of its own.", default=True)
-    agreement: bool = _agreement(True)
+    agreement: bool = _usual("agreement", True)
     neighbourhood: str = setting(
         "Which words a word may stand for while learning.", default="eb-model1", choices=NEIGHBOURHOODS
     )

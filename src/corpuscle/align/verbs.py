@@ -40,7 +40,6 @@ from corpuscle.verbs import (
 
 if TYPE_CHECKING:
     from corpuscle.align import Aligner, LogLinear
-    from corpuscle.measure import Result
     from corpuscle.text.alignments import Alignments
     from corpuscle.text.bitext import Bitext
     from corpuscle.text.corpus import Corpus
@@ -49,29 +48,17 @@ _ALIGNERS = tuple(f"align.{method}" for method in TASKS["align"].methods)
 _ENTRY = ("source", "target", "links", "forward", "backward", "score", "source_example", "target_example")
 
 
-def _model(**facts: Any) -> Any:
-    return a_model("align", *_ALIGNERS, **facts)
-
-
-def _symmetrise() -> Any:
-    return setting(
-        f"{', '.join(WAYS[:-1])} or {WAYS[-1]}.", default=DEFAULT_SYMMETRISATION, choices=WAYS, metavar="HOW"
-    )
-
-
-def _min_confidence(help: str, default: float) -> Any:
-    return setting(help, default=default, low=0, high=1, metavar="P")
+_MODEL: Any = a_model("align", *_ALIGNERS)
+_SYMMETRISE: Any = setting(
+    f"{', '.join(WAYS[:-1])} or {WAYS[-1]}.", default=DEFAULT_SYMMETRISATION, choices=WAYS, metavar="HOW"
+)
 
 
 def _figures(model: Aligner) -> dict[str, Any]:
-    """What there is to say of a new model."""
-    counted = ("sentence_pairs", "learned_from", "source_tokens", "target_tokens")
-    return {
-        "method": model.method,
-        **{name: model.provenance_[name] for name in counted},
-        "couples": len(model.couples_.columns),
-        "log_likelihood_per_token": model.history_[-1],
-    }
+    names = ("sentence_pairs", "learned_from", "source_tokens", "target_tokens")
+    counted = {name: model.provenance_[name] for name in names}
+    learned = {"couples": len(model.couples_.columns), "log_likelihood_per_token": model.history_[-1]}
+    return {"method": model.method, **counted, **learned}
 
 
 def _unweighted(links: Alignments) -> Alignments:
@@ -90,7 +77,7 @@ def train(
     pairs: Bitext = bitext(),
     *,
     links: str | None = written("Also write the links of these sentence pairs."),
-    symmetrise: str = _symmetrise(),
+    symmetrise: str = _SYMMETRISE,
     keep: Keep,
 ) -> Learned:
     """Learn from sentence pairs, in both directions: SOURCE and TARGET, or both in one file with ||| between them."""
@@ -104,10 +91,10 @@ def train(
 
 @verb("align", "align apply pairs.align new.src new.tgt > new.links", out="-", work=True)
 def apply(
-    model: Aligner = _model(),
+    model: Aligner = _MODEL,
     pairs: Bitext = bitext(),
     *,
-    symmetrise: str = _symmetrise(),
+    symmetrise: str = _SYMMETRISE,
     decode: str = setting(
         "viterbi: the best link of each word; posterior: all above the threshold.",
         default="viterbi",
@@ -115,7 +102,7 @@ def apply(
     ),
     threshold: float = setting("The least probability of a link, where that decides.", default=0.5, metavar="P"),
     weights: bool = setting("Write i-j:probability.", default=False),
-    min_confidence: float = _min_confidence("Less sure sentence pairs get no links.", 0.0),
+    min_confidence: float = setting("Less sure sentence pairs get no links.", default=0.0, low=0, high=1, metavar="P"),
     all: str | None = written(
         "Write PREFIX.forward, PREFIX.union and so on: all of them.", form="prefix", metavar="PREFIX"
     ),
@@ -124,12 +111,20 @@ def apply(
     ),
 ) -> Alignments | Table | None:
     """Align sentence pairs, new ones or old ones; one line of links for each pair."""
+    from corpuscle.align import n_best
     from corpuscle.text.alignments import write_pharaoh
 
     if nbest is not None:
         if all is not None or weights or min_confidence > 0 or decode != "viterbi":
             raise SettingError("--nbest goes with --symmetrise forward or backward, and with nothing else")
-        return _n_best(model, pairs, nbest, symmetrise)
+        if symmetrise not in ("forward", "backward"):
+            raise SettingError("the best alignments are those of one direction: --symmetrise forward or backward")
+        rows = (
+            (line, rank, each.probability, " ".join(f"{i}-{j}" for i, j in each.links.tolist()))
+            for line, ranked in enumerate(n_best(model, pairs, nbest, int(symmetrise == "backward")), 1)
+            for rank, each in enumerate(ranked, 1)
+        )
+        return Table(("line", "rank", "probability", "links"), rows, heading=False)
     found = model.align_all(pairs, (symmetrise,) if all is None else WAYS, decode, threshold)
     for how, links in found.items():
         found[how] = model.weighted(links, pairs) if weights else _unweighted(links)
@@ -143,22 +138,8 @@ def apply(
     return None
 
 
-def _n_best(model: Aligner, pairs: Bitext, k: int, symmetrise: str) -> Table:
-    """Line, rank, probability and links of the best alignments of one direction."""
-    from corpuscle.align import n_best
-
-    if symmetrise not in ("forward", "backward"):
-        raise SettingError("the best alignments are those of one direction: --symmetrise forward or backward")
-    rows = (
-        (line, rank, each.probability, " ".join(f"{i}-{j}" for i, j in each.links.tolist()))
-        for line, ranked in enumerate(n_best(model, pairs, k, int(symmetrise == "backward")), 1)
-        for rank, each in enumerate(ranked, 1)
-    )
-    return Table(("line", "rank", "probability", "links"), rows, heading=False)
-
-
 @verb("align", "align update pairs.align new.src new.tgt -o more.align", out="model", work=True)
-def update(model: Aligner = _model(), pairs: Bitext = bitext()) -> Learned:
+def update(model: Aligner = _MODEL, pairs: Bitext = bitext()) -> Learned:
     """Go on learning from new sentence pairs; what the model has counted before stays."""
     begin = clock()
     learner = type(model).restored(model.described())
@@ -177,10 +158,10 @@ def as_written(value: Any, model: Any, declared: Input, **sides: Any) -> Bitext:
 
 @verb("align", "align filter pairs.align old.src old.tgt --kept good.txt > suspicious.tsv", out="-", work=True)
 def filter(
-    model: Aligner = _model(),
+    model: Aligner = _MODEL,
     pairs: Bitext = bitext(reader="corpuscle.align.verbs:as_written"),
     *,
-    min_confidence: float = _min_confidence("Pairs below this are suspicious.", 0.3),
+    min_confidence: float = setting("Pairs below this are suspicious.", default=0.3, low=0, high=1, metavar="P"),
     kept: str | None = written("Write the other pairs, as source ||| target."),
 ) -> Table:
     """List sentence pairs that hardly translate each other: line, confidence, source, target; the worst first."""
@@ -226,7 +207,7 @@ def phrases(
 
 @verb("align", "align lexicon pairs.align --examples old.src old.tgt -o lexicon.tsv", out="-", work=True)
 def lexicon(
-    model: Aligner = _model(),
+    model: Aligner = _MODEL,
     *,
     min_links: float = setting("At least so many expected links.", default=1.0),
     min_score: float = setting(
@@ -246,7 +227,7 @@ def lexicon(
 
 @verb("align", "align matrix pairs.align new.src new.tgt -o new.matrix", out="model", work=True)
 def matrix(
-    model: Aligner = _model(),
+    model: Aligner = _MODEL,
     pairs: Bitext = bitext(),
     *,
     matrix: str = setting("Of which direction, or the mean of both.", default="geo", choices=MATRICES),
@@ -279,11 +260,11 @@ def weights(
 
 @verb("align", "align draw pairs.align new.src new.tgt -o pair.svg --line 3", out="figure", work=True)
 def draw(
-    model: Aligner = _model(),
+    model: Aligner = _MODEL,
     pairs: Bitext = bitext(),
     *,
     line: int = setting("Which sentence pair, counted from 1.", default=1, low=1, high=MOST),
-    symmetrise: str = _symmetrise(),
+    symmetrise: str = _SYMMETRISE,
     gold: Any = path("Gold links.", metavar="FILE", option=True),
 ) -> Picture:
     """Draw a sentence pair as a grid: shaded by probability, links as dots, gold links as frames (SVG or PNG)."""
@@ -312,7 +293,9 @@ def evaluate(
     gold: Any = path(),
     links: Any = path(default=None),
     *,
-    model: Aligner | None = _model(help="Judge what this model gives instead of links.", option=True),
+    model: Aligner | None = a_model(
+        "align", *_ALIGNERS, help="Judge what this model gives instead of links.", option=True
+    ),
     source: Bitext | None = bitext(
         "The source sentences.",
         metavar="SRC",
@@ -326,7 +309,7 @@ def evaluate(
     oracle: str | None = setting(
         "Judge what this neighbourhood, of the text of --train, allows.", default=None, choices=NEIGHBOURHOODS
     ),
-    symmetrise: str = _symmetrise(),
+    symmetrise: str = _SYMMETRISE,
     seed: int = SEED,
     work: Mapping[str, Any],
 ) -> Shown:
@@ -351,15 +334,21 @@ def evaluate(
     turned = alignment_error(wanted, found.transposed(), draws=1)
     if turned["aer"] < result["aer"]:
         warn("the links fit better when source and target change places: is one of the files the wrong way round?")
-    values: dict[str, Any] = result.to_json()
+    values, lines = dict(result.to_json()), [result.text()]
     if train is not None and source is not None:
         values["singleton_fertility"] = singleton_fertility(found, source.source, train.source)
         values["singleton_fertility_target"] = singleton_fertility(found.transposed(), source.target, train.target)
+        for name, key in (("source", "singleton_fertility"), ("target", "singleton_fertility_target")):
+            if not math.isnan(values[key]):
+                lines.append(f"links of {name} words seen once in training: {number(values[key])}")
     if against is not None:
         other = _links(against, len(wanted))
         _check_links(wanted, other, gold, against, source)
-        values["against"] = compare_alignments(wanted, found, other, seed=seed).to_json()
-    return Answer(values, _as_text(result, values))
+        values["against"] = compared = compare_alignments(wanted, found, other, seed=seed).to_json()
+        interval = f"({percent(compared['low'])} to {percent(compared['high'])})"
+        difference, p_value = percent(compared["difference"]), number(compared["p_value"])
+        lines.append(f"AER minus the other's: {difference} {interval}, p = {p_value}")
+    return Answer(values, "\n".join(lines))
 
 
 def links_of(given: Any, pairs: Bitext) -> Alignments:
@@ -413,35 +402,17 @@ def _oracle(gold: Any, pairs: Bitext, training: Bitext, name: str, seed: int, wo
     return Answer(values, "\n".join(lines))
 
 
-def _as_text(result: Result, values: dict[str, Any]) -> str:
-    """The figures of ``evaluate`` for people: the result, and what else was asked."""
-    lines = [result.text()]
-    for name, key in (("source", "singleton_fertility"), ("target", "singleton_fertility_target")):
-        if not math.isnan(values.get(key, math.nan)):
-            lines.append(f"links of {name} words seen once in training: {number(values[key])}")
-    if "against" in values:
-        other = values["against"]
-        interval = f"({percent(other['low'])} to {percent(other['high'])})"
-        difference, p_value = percent(other["difference"]), number(other["p_value"])
-        lines.append(f"AER minus the other's: {difference} {interval}, p = {p_value}")
-    return "\n".join(lines)
-
-
 # ---- views
 
 
-def _typed_pairs() -> Any:
-    """Sentence pairs that were typed, line by line."""
-    target = path("Their translations, one a line.", default=Typed(""))
-    return bitext("Sentences, one a line.", options={"target": target})
-
-
-def _joined() -> Any:
-    return setting("How the links of both directions are joined.", default=DEFAULT_SYMMETRISATION, choices=WAYS)
+_TYPED: Any = bitext(
+    "Sentences, one a line.", options={"target": path("Their translations, one a line.", default=Typed(""))}
+)
+_JOINED: Any = setting("How the links of both directions are joined.", default=DEFAULT_SYMMETRISATION, choices=WAYS)
 
 
 @view("align", kinds=_ALIGNERS, source="a b", target="c d")
-def align(model: Aligner, source: Bitext = _typed_pairs(), *, symmetrise: str = _joined()) -> dict[str, Any]:
+def align(model: Aligner, source: Bitext = _TYPED, *, symmetrise: str = _JOINED) -> dict[str, Any]:
     """Which words of sentence pairs translate which, how probable every link is, and the grid as a picture."""
     from corpuscle.figures import alignment_grid
 
@@ -458,9 +429,7 @@ def align(model: Aligner, source: Bitext = _typed_pairs(), *, symmetrise: str = 
 
 
 @view("align", kinds=_ALIGNERS, source="a b", target="c d")
-def doubts(
-    model: Aligner, source: Bitext = _typed_pairs(), *, symmetrise: str = _joined(), n: int = ITEMS
-) -> dict[str, Any]:
+def doubts(model: Aligner, source: Bitext = _TYPED, *, symmetrise: str = _JOINED, n: int = ITEMS) -> dict[str, Any]:
     """Sentence pairs whose links are least sure, with the links."""
     from corpuscle.measure import least_sure, unsure_item
 

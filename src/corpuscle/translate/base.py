@@ -19,6 +19,7 @@ from corpuscle.settings import Seeded
 from corpuscle.text.alignments import Alignments
 from corpuscle.text.bitext import Bitext
 from corpuscle.text.corpus import Corpus
+from corpuscle.text.overlap import item_hashes
 from corpuscle.text.settings import TextSettings
 
 Links = Alignments | Sequence[Alignments]
@@ -100,6 +101,14 @@ class Translator(TextSettings, Seeded, Model):
         if not len(kept):
             raise pairs.error(f"the development pairs are empty, and there is nothing to {purpose} on")
         return pairs.select(kept)
+
+    def _remember(
+        self, bitext: Bitext, tuning: Bitext, dev: Bitext | None, links: Links | None, **figures: int
+    ) -> None:
+        """Keep hashes of the sentences, and where the model comes from; ``figures``: how much there was."""
+        self.items_, self.tuning_items_ = item_hashes(bitext.source), item_hashes(tuning.source)
+        signature = self.signature(bitext, dev, links)
+        self.provenance_ = {"sentence_pairs": len(bitext), **figures, "signature": signature}
 
     def _align(self, bitext: Bitext) -> Alignments:
         model = learner(self.aligner, workers=self.workers, cluster=self.cluster)

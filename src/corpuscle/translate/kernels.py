@@ -1,10 +1,10 @@
 """Phrase decoding with a distortion limit: phrases of the source may be translated in another order, within a window.
 
-A hypothesis has covered some source words. Let g be the first word not covered, and e the word behind the phrase
-translated last. The next phrase may begin at g or up to D words behind it, at most D words from e; one that does not
-begin at g ends at most D words behind g, so that the way back stays open. With D = 0 this is monotone decoding. All
-covered words behind g then lie in a window, and (g, which words of the window, e) is a number of 31 bits; that and the
-state of the language model are what the future depends on.
+Let g be the first source word not covered, and e the word behind the phrase translated last. The next phrase may begin
+at g or up to D words behind it, at most D words from e; one that does not begin at g ends at most D words behind g, so
+that the way back stays open. With D = 0 this is monotone decoding. All covered words behind g then lie in a window, and
+(g, which words of the window, e) is a number of 31 bits; what follows depends on that and on the state of the language
+model.
 
 Hypotheses of a stack cover equally many words, but not the same ones, so they are compared by their score plus an
 estimate of the rest (the best phrases for each stretch that is left, each scored by the language model on its own).
@@ -13,7 +13,7 @@ along every path, and the scores of complete translations are exact.
 
 Sentences and their translations are the records of the monotone decoder: ``logs`` float64 (n, 2) has the log
 probability of the language model, and minus the distance of all jumps; ``segments`` int32 (n, 3), in target order, the
-option (or ``-1 - word`` for a copied one), the first source word, and how many.
+option (or ``-1 - word`` for a copied one), the first source word, and the number of words.
 
 Koehn, "Statistical machine translation", 2010, chapter 6 (decoding, future cost, distortion limit); Och and Ney, "The
 alignment template approach to statistical machine translation", 2004, section 5.
@@ -42,13 +42,12 @@ from corpuscle.engine.phrase_decoding import (
     settle,
     stack_of,
 )
-from corpuscle.transliterate.kernels.monotone import Derivations, Sequences, prepared, trimmed
+from corpuscle.transliterate.kernels.monotone import MOST_POPS, Derivations, Sequences, decoded
 
 MOST_DISTORTION = 8
 """No limit is larger: the window is part of a number of 31 bits."""
 
 _EDGES = 50_000  # room in the beginning
-_MOST_POPS = 200_000  # so many partial paths of the lattice are looked at for the n best of one sentence
 
 
 class Limits(NamedTuple):
@@ -150,19 +149,15 @@ def _rest(future, g, window, n):
 
 
 @kernel
-def _estimate(options, language, out):
+def estimate(options, language):
+    """The log probability of every option's target without anything before it, float64 (options,)."""
+    out = np.empty(len(options.scores))
     for option in range(len(out)):
         state, total = np.int64(ROOT), 0.0
         for i in range(options.target_starts[option], options.target_starts[option + 1]):
             state, logp = step(language, state, options.targets[i])
             total += logp
         out[option] = total
-
-
-def estimate(options: Options, language: Automaton) -> np.ndarray:
-    """The log probability of every option's target without anything before it, float64 (options,)."""
-    out = np.empty(len(options.scores))
-    _estimate(options, language, out)
     return out
 
 
@@ -256,8 +251,7 @@ def _extend(problem, work, copies, n, h, p, k):
 
 @part(bare=True)
 def _forward(problem, source, copies, work):
-    """Fill the stacks, and ``endings``. Edges are kept only if more than one translation is wanted; returns how many,
-    or ``NO_ROOM``."""
+    """Fill the stacks and ``endings``; returns the number of edges, kept if ``n_best`` > 1, or ``NO_ROOM``."""
     n, limits, stacks = len(source), problem.limits, work.stacks
     find_nodes(problem.options, source, limits.longest, work.nodes)
     _prepare(problem, n, copies, work)
@@ -286,7 +280,6 @@ def _forward(problem, source, copies, work):
 
 @part(bare=True)
 def _segment(problem, stacks, back, into, option, out, at):
-    """Write the phrase between two hypotheses."""
     length = stack_of(stacks.first, into) - stack_of(stacks.first, back)
     _, _, end = _coverage(stacks.states[into], problem.limits.distortion)
     out.segments[at, 0], out.segments[at, 1], out.segments[at, 2] = option, end - length, length
@@ -294,7 +287,7 @@ def _segment(problem, stacks, back, into, option, out, at):
 
 @part(bare=True)
 def _write(problem, score, row, first, last, out):
-    """Write what is said about a translation whose segments, first..last-1, have been written."""
+    """Write the score and log probabilities of a translation, whose segments, first..last-1, are written."""
     out.segment_starts[row + 1], out.scores[row] = last, score
     options, limits = problem.options, problem.limits
     state, total, jumps, e = np.int64(limits.initial), 0.0, 0, 0
@@ -339,7 +332,7 @@ def _decode(problem, sentences, sentence, work, out):
         elif n > 0:
             ranked, items, done = search(
                 problem.options, problem.limits, stacks.first[: n + 2], work.endings, stacks.scores,
-                stacks.edges[:, :n_edges], _MOST_POPS,
+                stacks.edges[:, :n_edges], MOST_POPS,
             )  # fmt: skip
             for item in done:
                 first, follower = at, item
@@ -371,9 +364,4 @@ def _buffers(problem: Problem, longest: int, edges: int) -> Work:
 
 def decode(sentences: Sequences, problem: Problem) -> Derivations:
     """The best translations of some sentences; an empty one has none."""
-    sentences, out, longest = prepared(sentences, problem.limits.n_best, 2, 3)
-    room, sentence = _EDGES if problem.limits.n_best > 1 else 0, 0
-    while sentence < len(sentences.starts) - 1:
-        sentence = _decode(problem, sentences, sentence, _buffers(problem, longest, room), out)
-        room *= 4
-    return trimmed(out)
+    return decoded(sentences, problem, 2, 3, _decode, _buffers, _EDGES)

@@ -26,7 +26,6 @@ from corpuscle.settings import learned
 from corpuscle.text.alignments import Alignments
 from corpuscle.text.bitext import Bitext
 from corpuscle.text.corpus import Corpus
-from corpuscle.text.overlap import item_hashes
 from corpuscle.text.vocab import UNKNOWN, Vocab
 from corpuscle.text.wording import number
 from corpuscle.translate.base import Links, Translation, Translator, each_of
@@ -102,13 +101,8 @@ class NeuralTranslator(NeuralSettings, Networks, Translator):
             linked = self._align(part) if links is None else each_of(links)[0].select(kept)
         lessons = self._lessons(part, validation, linked)
         self._train(lessons, checkpoint or Checkpoint(), workers=self.workers, cluster=self.cluster)
-        self.items_, self.tuning_items_ = item_hashes(bitext.source), item_hashes(validation.source)
-        self.provenance_ = {
-            "sentence_pairs": len(bitext),
-            "learned_from": len(lessons.rows),
-            "tuning_pairs": len(lessons.validation),
-            "signature": self.signature(bitext, dev, links),
-        }
+        figures = {"learned_from": len(lessons.rows), "tuning_pairs": len(lessons.validation)}
+        self._remember(bitext, validation, dev, links, **figures)
         return self
 
     def summary(self) -> tuple[dict[str, Any], str]:
@@ -152,8 +146,7 @@ class NeuralTranslator(NeuralSettings, Networks, Translator):
     # ---- translating
 
     def check_precision(self, text: Corpus, precision: str, tolerance: float = TOLERANCE) -> Difference:
-        """Make sure that a precision changes no more than this share of the translations of the first 200 sentences; an
-        error if it does."""
+        """An error if a precision changes more than this share of the translations of the first 200 sentences."""
         return self._precise(self.subwords_.pieces(text).split(), precision, tolerance, beam=self.beam)
 
     def translate(

@@ -11,57 +11,42 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from itertools import pairwise
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from corpuscle.align import FEATURES as TABLE_FEATURES
 from corpuscle.align import PhraseTable, build_table, merged_links
-from corpuscle.align.phrases import TABLE_ARRAYS, check_table, table_arrays, table_from
+from corpuscle.align.phrases import TABLE_ARRAYS, check_table
 from corpuscle.compiled import frozen
 from corpuscle.errors import CorpuscleWarning, SettingError
 from corpuscle.learning import Checkpoint, partial
 from corpuscle.lm import NgramModel
-from corpuscle.model import ITEMS, Container, Inner, Kind, Record
+from corpuscle.model import ITEMS, Container, Kind
 from corpuscle.scale import Workers, workers
 from corpuscle.settings import learned
 from corpuscle.text.alignments import Alignments
 from corpuscle.text.bitext import Bitext
 from corpuscle.text.corpus import Corpus
-from corpuscle.text.overlap import item_hashes
 from corpuscle.text.vocab import END, FIRST, Vocab
-from corpuscle.text.wording import number
 from corpuscle.translate.base import Links, Translation, Translator, each_of
 from corpuscle.translate.kernels import Limits, Problem, decode, estimate
 from corpuscle.translate.settings import PhraseSettings
-from corpuscle.transliterate import (
-    HISTORY,
-    UNKNOWN_FEATURE,
-    Found,
-    PhraseTransliterator,
-    Round,
-    Tuner,
-    history_arrays,
-    history_from,
-    spell_out,
-)
-from corpuscle.transliterate.decoding import Weighted, in_chunks
+from corpuscle.transliterate import HISTORY, Found, PhraseTransliterator, Tuner
+from corpuscle.transliterate.decoding import PhraseDecoder, Tuned
 
 _WORK = 10_000
 """Beam times words of a chunk: a call of the kernel stays below half a second."""
 
 
-class Decoder:
+class Decoder(PhraseDecoder):
     """Translates. ``weights`` are those of ``phrase.FEATURES``: the four table features, the language model, the number
     of phrases, the number of words, minus the distance of jumps."""
 
     def __init__(
         self, table: PhraseTable, lm: NgramModel, source: Vocab, weights: np.ndarray, settings: PhraseSettings
     ):
-        self.table, self.lm, self.source = table, lm, source
-        self.weights, self.settings = weights, settings
-        self.options, self.entries = table.options(weights[:4], settings.table_limit)
+        super().__init__(table, lm, source, weights, settings)
         self.estimates = frozen(estimate(self.options, lm.automaton_), np.float64)
 
     def unknown(self, sentences: list[list[str]]) -> list[str]:
@@ -84,7 +69,6 @@ class Decoder:
         written: Mapping[str, str],
         pool: Workers,
         n_best: int = 1,
-        distinct: bool = True,
     ) -> Found:
         """The best translations of some sentences, in the words of ``outputs``."""
         corpus = Corpus.from_sentences(sentences, self.source)
@@ -93,18 +77,16 @@ class Decoder:
         )
         settings = self.settings
         language, phrase, word, jump = self.weights[4:].tolist()
-        unknown = float(UNKNOWN_FEATURE * self.weights[:4].sum())
         limits = Limits(
-            settings.beam, settings.beam_threshold, max(1, self.table.trie.depth), n_best, distinct,
-            settings.distortion, language, phrase, word, jump, unknown, self.lm.initial_state, END,
+            settings.beam, settings.beam_threshold, max(1, self.table.trie.depth), n_best, True,
+            settings.distortion, language, phrase, word, jump, self.unknown_score, self.lm.initial_state, END,
             len(self.lm.vocab_),
         )  # fmt: skip
         problem = Problem(self.options, self.lm.automaton_, limits, self.estimates)
-        parts = list(pool.scatter(in_chunks(corpus, copies, settings.beam, _WORK)).map(decode, problem))
-        spelled = spell_out(parts, self.table, self.options, self.entries)
-        phrases, words = np.diff(spelled.segment_starts), np.diff(spelled.target_starts)
-        features = np.column_stack([spelled.sums, spelled.logs[:, 0], phrases, words, spelled.logs[:, 1]])
-        return spelled.found(features, spelled.segments[:, 2])
+        found = self._found(decode, problem, corpus, copies, _WORK, pool)
+        table, language, jumps, phrases = np.split(found.features, (4, 5, 6), axis=1)
+        features = np.column_stack([table, language, phrases, np.diff(found.target_starts), jumps])
+        return found._replace(features=features)
 
 
 FEATURES = (*TABLE_FEATURES, "language", "phrases", "words", "jumps")
@@ -120,7 +102,7 @@ def _check(loaded: Container) -> None:
         raise ValueError("a table of words has no pieces")
 
 
-class PhraseTranslator(PhraseSettings, Weighted, Translator):
+class PhraseTranslator(PhraseSettings, Tuned, Translator):
     """Learns to translate, phrase by phrase.
 
     Learned: ``table_``, ``lm_``, ``source_vocab_``, ``weights_`` (8,), ``history_``; and from ``fit`` on, but not in
@@ -135,15 +117,9 @@ class PhraseTranslator(PhraseSettings, Weighted, Translator):
         check=_check,
     )
     FEATURES: ClassVar[tuple[str, ...]] = FEATURES
-    SAVED: ClassVar = {"source_vocab_": Record(Vocab, "source/"), "lm_": Inner("lm", "corpuscle.lm:NgramModel")}
     NEURAL: ClassVar[bool] = False
     MEANINGLESS: ClassVar[Mapping[str, str]] = dict.fromkeys(("beam", "shortlist", "precision"), "is about networks")
 
-    table_: PhraseTable = learned()
-    lm_: NgramModel = learned()
-    source_vocab_: Vocab = learned()
-    weights_: np.ndarray = learned()
-    history_: list[Round] = learned()
     alignments_: list[Alignments] = learned()
 
     def fit(
@@ -162,7 +138,6 @@ class PhraseTranslator(PhraseSettings, Weighted, Translator):
         usable = self._usable(bitext)
         if dev is not None and not self.tune:
             raise SettingError("development pairs are for tuning: give none (--dev) where weights are not tuned")
-        self.__dict__.pop("decoder", None)
         self.alignments_ = each_of(self._align(bitext) if links is None else links)
         held = self._held_out(usable, self.tuning_pairs) if self.tune and dev is None else usable[:0]
         self.weights_, self.history_ = np.array(START), []
@@ -172,18 +147,13 @@ class PhraseTranslator(PhraseSettings, Weighted, Translator):
             self._tune(tuning, checkpoint or Checkpoint())
             if len(held) and self.final_refit:
                 self._learn(bitext, usable)
-        self.items_, self.tuning_items_ = item_hashes(bitext.source), item_hashes(tuning.source)
-        self.provenance_ = {
-            "sentence_pairs": len(bitext),
-            "learned_from": len(usable),
-            "tuning_pairs": len(tuning) if self.tune else 0,
-            "entries": len(self.table_),
-            "signature": self.signature(bitext, dev, links),
-        }
+        figures = {"tuning_pairs": len(tuning) if self.tune else 0, "entries": len(self.table_)}
+        self._remember(bitext, tuning, dev, links, learned_from=len(usable), **figures)
         return self
 
     def _learn(self, bitext: Bitext, pairs: np.ndarray) -> None:
         """Phrase table and language model of some pairs."""
+        self.__dict__.pop("decoder", None)
         part = bitext.select(pairs)
         part = Bitext(part.source.counted(), part.target.counted())
         linked = merged_links(part, [own.select(pairs) for own in self.alignments_])
@@ -219,19 +189,10 @@ class PhraseTranslator(PhraseSettings, Weighted, Translator):
     def _decoder(self, weights: np.ndarray) -> Decoder:
         return Decoder(self.table_, self.lm_, self.source_vocab_, weights, self)
 
-    @property
-    def decoder(self) -> Decoder:
-        """The decoder under the learned weights."""
-        made = self.__dict__.get("decoder")
-        if made is None or made.table is not self.table_ or made.weights is not self.weights_:
-            made = self.__dict__["decoder"] = self._decoder(self.weights_)
-        return made
-
     def translate(
         self, text: Corpus, n_best: int = 1, transliterator: PhraseTransliterator | None = None
     ) -> list[list[Translation]]:
-        """The best translations of each sentence, best first; an empty sentence has none. Unknown words are copied, or
-        written by a ``transliterator``."""
+        """The best translations, best first; unknown words are copied, or written by a transliterator."""
         if n_best < 1:
             raise SettingError(f"n_best is at least 1, not {n_best}")
         sentences, decoder = list(text), self.decoder
@@ -243,25 +204,11 @@ class PhraseTranslator(PhraseSettings, Weighted, Translator):
         outputs = decoder.outputs(written)
         with workers(self.workers, self.cluster) as pool:
             found = decoder.decode(sentences, outputs, written, pool, n_best)
-        words, ends = outputs.decode(found.targets), found.target_starts.tolist()
-        lines = [" ".join(words[a:b]) for a, b in pairwise(ends)]
-        both = [Translation(*each) for each in zip(lines, found.scores.tolist(), strict=True)]
-        return [both[a:b] for a, b in pairwise(found.starts.tolist())]
+        return [[Translation(*each) for each in ranked] for ranked in found.ranked(outputs, " ")]
 
     def summary(self) -> tuple[dict[str, Any], str]:
-        value = self.history_[-1].value if self.history_ else None
-        rounds = {"rounds": len(self.history_), "tuning_bleu": value, "weights": self.named_weights}
-        tuned = "" if value is None else f", BLEU {number(value)} on the pairs it was tuned on"
-        return {"entries": len(self.table_), **rounds}, f"{len(self.table_):,} phrase pairs{tuned}"
-
-    def _arrays(self) -> dict[str, np.ndarray]:
-        return {**super()._arrays(), **table_arrays(self.table_), **history_arrays(self.weights_, self.history_)}
+        figures, said = self._tuning_figures("BLEU", "tuning_bleu")
+        return {"entries": len(self.table_), **figures}, said
 
     def _extra(self) -> dict[str, Any]:
-        types = len(self.lm_.vocab_) - FIRST
-        return {"roots": int(self.table_.trie.roots), "target_types": types, "piece_types": 0}
-
-    def _restore(self, loaded: Container) -> None:
-        super()._restore(loaded)
-        self.table_ = table_from(loaded.arrays, loaded.extra["roots"])
-        self.weights_, self.history_ = np.array(loaded.arrays["weights"]), history_from(loaded.arrays)
+        return super()._extra() | {"piece_types": 0}

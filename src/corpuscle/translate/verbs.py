@@ -56,14 +56,10 @@ def speller(value: Any, model: Translator | None, declared: Input) -> Any:
     return a_model(value, model, declared)
 
 
-def _speller() -> Any:
-    return a_model(
-        "transliterate",
-        help="A transliterator for words that are not known; without, they are copied.",
-        metavar="MODEL",
-        option=True,
-        reader="corpuscle.translate.verbs:speller",
-    )
+_SPELLER: Any = a_model(
+    "transliterate", help="A transliterator for words that are not known; without, they are copied.",
+    metavar="MODEL", option=True, reader="corpuscle.translate.verbs:speller",
+)  # fmt: skip
 
 
 @trains("translate", "translate train old.src old.tgt -o draft.translate")
@@ -94,7 +90,7 @@ def apply(
     source: Corpus = text(default="-", raw=True),
     *,
     nbest: int | None = setting("Line, rank, score and translation of so many.", default=None, low=1, high=10_000),
-    names: Any = _speller(),
+    names: Any = _SPELLER,
     beam: int | None = BEAM,
     shortlist: bool = setting(
         "Neural: write only what the words were linked to in training, which is quicker.", default=False
@@ -137,7 +133,7 @@ def evaluate(
         "Other translations of the same sentences, to compare with.", metavar="FILE", option=True
     ),
     tokenise: str = setting("none, or a tokeniser of sacreBLEU: 13a, intl, zh, ...", default="none", metavar="NAME"),
-    names: Any = _speller(),
+    names: Any = _SPELLER,
     beam: int | None = BEAM,
     seed: int = SEED,
 ) -> Shown:

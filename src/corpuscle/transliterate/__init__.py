@@ -27,16 +27,7 @@ if TYPE_CHECKING:
         write_results,
     )
     from corpuscle.transliterate.combination import COMBINED_FEATURES, CombinedTransliterator
-    from corpuscle.transliterate.decoding import (
-        HISTORY,
-        UNKNOWN_FEATURE,
-        Found,
-        Round,
-        Tuner,
-        history_arrays,
-        history_from,
-        spell_out,
-    )
+    from corpuscle.transliterate.decoding import HISTORY, UNKNOWN_FEATURE, Found, Round, Tuner
     from corpuscle.transliterate.links import LetterMap
     from corpuscle.transliterate.neural import NeuralTransliterator, Synthetic
     from corpuscle.transliterate.phrase import FEATURES, PhraseTransliterator, draw_lattice

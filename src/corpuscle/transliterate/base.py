@@ -18,7 +18,7 @@ from corpuscle.random import Random
 from corpuscle.text.corpus import Corpus
 from corpuscle.text.files import AnyPath, write_atomically
 from corpuscle.text.inputs import pairs as read_name_pairs
-from corpuscle.text.origin import Listed
+from corpuscle.text.origin import Listed, error_about
 from corpuscle.text.overlap import item_hashes, seen
 from corpuscle.text.pairs import Pair, read_news
 from corpuscle.text.tables import read_table
@@ -103,6 +103,14 @@ class Transliterator(SpellingSettings, Model):
         names = self._names(pairs)
         return float(seen(self.items_, names).mean()), float(seen(self.tuning_items_, names).mean())
 
+    @staticmethod
+    def _check_size(pairs: Sequence[Pair], fewest: int, few: int, advice: str) -> None:
+        """With fewer than ``fewest`` pairs there is nothing to learn; with ``few`` the result is poor."""
+        if len(pairs) < fewest:
+            raise error_about(pairs, f"only {len(pairs)} pairs; at least {fewest} are needed")
+        if len(pairs) < few:
+            warn(f"only {len(pairs)} pairs: {advice}")
+
     def _remember(self, training: Iterable[Pair], tuning: Iterable[Pair]) -> None:
         """Keep hashes of names that were learned from."""
         self.items_, self.tuning_items_ = item_hashes(self._names(training)), item_hashes(self._names(tuning))
@@ -121,8 +129,7 @@ class Transliterator(SpellingSettings, Model):
         return digest.hexdigest()
 
     def divided(self, pairs: Sequence[Pair], seed: int, most: int | None = None) -> tuple[list[Pair], list[Pair]]:
-        """A seeded tenth held out, of ``most`` sources at most, so that no source is on both sides; a single source
-        stays for training."""
+        """A seeded tenth of the sources held out, at most ``most``; a single one stays for training."""
         names = list(dict.fromkeys(self.spelling.normal(pair.source) for pair in pairs))
         count = min(max(1, len(names) // 10), len(names) - 1, len(names) if most is None else most)
         chosen = set(Random(seed, "transliterate/held out").shuffled(names)[:count])
@@ -134,8 +141,7 @@ class Transliterator(SpellingSettings, Model):
 
 
 def combined(words: Sequence[Sequence[Candidate]], n_best: int, between: str = " ") -> list[Candidate]:
-    """The best ways to write a name of several words from the ranked ways to write each: sums of scores, best first;
-    ``between`` stands between words.
+    """The best ways to write a name, by the sum of scores, from the ranked ways to write each of its words.
 
     >>> lists = [[Candidate("a", -1.0), Candidate("b", -2.0)], [Candidate("c", 0.0), Candidate("d", -0.5)]]
     >>> [(target, score) for target, score in combined(lists, 3)]

@@ -5,7 +5,9 @@ and again until no round gains anything.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 from itertools import pairwise
 from typing import Any, ClassVar, NamedTuple
 
@@ -13,17 +15,18 @@ import numpy as np
 
 from corpuscle.align import PhraseTable
 from corpuscle.engine import likelihood, mert
-from corpuscle.engine.phrase_decoding import Options
 from corpuscle.errors import SettingError, warn
 from corpuscle.learning import Checkpoint, Learner
 from corpuscle.lm import NgramModel
 from corpuscle.measure.overlaps import Candidates, bleu_statistics, f_statistics
-from corpuscle.model import Array
+from corpuscle.model import Array, Arrays, Container, Inner, Record
+from corpuscle.model.saved import Saved
 from corpuscle.random import Random
 from corpuscle.scale import Workers, chunks_of
 from corpuscle.text.corpus import Corpus, items_of, starts_of
 from corpuscle.text.vocab import END, FIRST, UNKNOWN, Vocab
-from corpuscle.transliterate.kernels.monotone import Limits, Models, Problem, Sequences, decode
+from corpuscle.text.wording import number
+from corpuscle.transliterate.kernels.monotone import Derivations, Limits, Models, Problem, Sequences, decode
 from corpuscle.transliterate.kernels.windows import Windows
 from corpuscle.transliterate.settings import PhraseSettings
 
@@ -52,22 +55,12 @@ class Found(NamedTuple):
     segment_starts: np.ndarray
     segments: np.ndarray
 
-    def strings(self, vocab: Vocab) -> list[str]:
-        """All candidates as strings."""
-        symbols, starts = vocab.strings, self.target_starts.tolist()
-        letters = [symbols[i] for i in self.targets.tolist()]
-        return ["".join(letters[a:b]) for a, b in pairwise(starts)]
-
-
-def in_chunks(corpus: Corpus, copies: np.ndarray, beam: int, work: int) -> list[Sequences]:
-    """A text in parts of about so much work (beam times symbols) for calls of a decoder; ``copies``: see
-    ``Sequences``. There is one part at least."""
-    chunks = []
-    for first, last in pairwise(chunks_of(corpus.lengths * beam, max(work, beam)).tolist()):
-        starts = corpus.sentence_starts[first : last + 1]
-        inside = slice(starts[0], starts[-1])
-        chunks.append(Sequences(corpus.tokens[inside], starts - starts[0], copies[inside]))
-    return chunks or [Sequences(corpus.tokens, corpus.sentence_starts, copies)]
+    def ranked(self, vocab: Vocab, between: str = "") -> list[list[tuple[str, float]]]:
+        """The candidates of each word as strings, with their scores."""
+        symbols, starts = vocab.decode(self.targets), self.target_starts.tolist()
+        strings = [between.join(symbols[a:b]) for a, b in pairwise(starts)]
+        both = list(zip(strings, self.scores.tolist(), strict=True))
+        return [both[a:b] for a, b in pairwise(self.starts.tolist())]
 
 
 class Weighted:
@@ -91,76 +84,63 @@ class Weighted:
         self.__dict__.pop("decoder", None)
 
 
-class Spelled(NamedTuple):
-    """The rewritings of all chunks as their segments spell them: ``sums``, float64 (n_candidates, 4), of the table's
-    features; ``entry``, ``lengths``: int64 (n_segments,), entry of the table (-1: none) and number of target symbols;
-    otherwise the arrays of ``Found`` and of a decoder's derivations."""
+class PhraseDecoder:
+    """A phrase table and a language model under weights, the first four of which are those of the table's features.
 
-    starts: np.ndarray
-    scores: np.ndarray
-    logs: np.ndarray
-    segment_starts: np.ndarray
-    segments: np.ndarray
-    sums: np.ndarray
-    target_starts: np.ndarray
-    targets: np.ndarray
-    entry: np.ndarray
-    lengths: np.ndarray
+    ``options``: the best entries of the table for each source phrase; ``entries``: which ones they are;
+    ``unknown_score``: that of a symbol which the table does not cover.
+    """
 
-    def found(self, features: np.ndarray, sources: np.ndarray) -> Found:
-        """The record of candidates with all their features; ``sources``: source symbols of each segment."""
-        shown = np.column_stack([self.entry, sources, self.lengths]).astype(np.int32)
-        places = self.target_starts, self.targets, self.segment_starts
-        return Found(self.starts, self.scores, features, *places, shown)
+    def __init__(self, table: PhraseTable, lm: NgramModel, source: Vocab, weights: np.ndarray, settings: Any):
+        self.table, self.lm, self.source, self.weights, self.settings = table, lm, source, weights, settings
+        self.options, self.entries = table.options(weights[:4], settings.table_limit)
+        self.unknown_score = float(UNKNOWN_FEATURE * weights[:4].sum())
 
-
-def spell_out(parts: Sequence[Any], table: PhraseTable, options: Options, entries: np.ndarray) -> Spelled:
-    """Join the derivations of all chunks (records with ``starts``, ``scores``, ``logs``, ``segment_starts`` and
-    ``segments``, whose first column is an option, -1 - symbol for a copied symbol, -1 for nothing); ``entries``: which
-    entry of the table each option is."""
-    starts, segment_starts = (
-        starts_of(np.concatenate([np.diff(getattr(part, name)) for part in parts]))
-        for name in ("starts", "segment_starts")
-    )
-    scores, logs, segments = (
-        np.concatenate([getattr(part, name) for part in parts]) for name in ("scores", "logs", "segments")
-    )
-    option = segments[:, 0].astype(np.int64)
-    covered, copied = option >= 0, option < -1
-    entry = np.full(len(option), -1, np.int64)
-    entry[covered] = entries[option[covered]]
-    features = np.full((len(option), 4), UNKNOWN_FEATURE)
-    features[covered] = table.features[entry[covered]]
-    lengths = np.where(copied, 1, 0)
-    lengths[covered] = np.diff(options.target_starts)[option[covered]]
-    ends = starts_of(lengths)
-    targets = np.empty(ends[-1], np.int32)
-    targets[ends[:-1][copied]] = -1 - option[copied]
-    places, _ = items_of(options.target_starts, option[covered])
-    targets[np.repeat(covered, lengths)] = options.targets[places]
-    totals = np.concatenate([np.zeros((1, 4)), np.cumsum(features, axis=0)])
-    sums = totals[segment_starts[1:]] - totals[segment_starts[:-1]]
-    return Spelled(starts, scores, logs, segment_starts, segments, sums, ends[segment_starts], targets, entry, lengths)
+    def _found(
+        self, decode: Callable[..., Derivations], problem: Any, corpus: Corpus, copies: np.ndarray, work: int,
+        pool: Workers,
+    ) -> Found:  # fmt: skip
+        """What ``decode`` finds, in calls of about so much ``work`` (beam times symbols): as features the sums of the
+        table's four over all phrases, the logs of the derivations, and the number of phrases."""
+        chunks, beam = [], problem.limits.beam
+        for first, last in pairwise(chunks_of(corpus.lengths * beam, max(work, beam)).tolist()):
+            starts = corpus.sentence_starts[first : last + 1]
+            inside = slice(starts[0], starts[-1])
+            chunks.append(Sequences(corpus.tokens[inside], starts - starts[0], copies[inside]))
+        chunks = chunks or [Sequences(corpus.tokens, corpus.sentence_starts, copies)]
+        parts = list(zip(*pool.scatter(chunks).map(decode, problem), strict=True))  # by field of ``Derivations``
+        starts, segment_starts = (starts_of(np.concatenate([*map(np.diff, parts[i])])) for i in (0, 3))
+        scores, logs, segments = (np.concatenate(parts[i]) for i in (1, 2, 4))
+        option = segments[:, 0].astype(np.int64)
+        covered, copied = option >= 0, option < -1
+        entry = np.full(len(option), -1, np.int64)
+        entry[covered] = self.entries[option[covered]]
+        features = np.full((len(option), 4), UNKNOWN_FEATURE)
+        features[covered] = self.table.features[entry[covered]]
+        lengths = np.where(copied, 1, 0)
+        lengths[covered] = np.diff(self.options.target_starts)[option[covered]]
+        ends = starts_of(lengths)
+        targets = np.empty(ends[-1], np.int32)
+        targets[ends[:-1][copied]] = -1 - option[copied]
+        places, _ = items_of(self.options.target_starts, option[covered])
+        targets[np.repeat(covered, lengths)] = self.options.targets[places]
+        totals = np.concatenate([np.zeros((1, 4)), np.cumsum(features, axis=0)])
+        sums = totals[segment_starts[1:]] - totals[segment_starts[:-1]]
+        features = np.column_stack([sums, logs, np.diff(segment_starts)])
+        shown = np.column_stack([entry, segments[:, -1], lengths]).astype(np.int32)
+        return Found(starts, scores, features, ends[segment_starts], targets, segment_starts, shown)
 
 
-class Decoder:
+class Decoder(PhraseDecoder):
     """Rewrites words. ``weights`` are those of the four table features, the language model of the target, the joint
     model of both sides, the model of pieces in their context, and the number of phrases."""
 
     def __init__(
-        self,
-        table: PhraseTable,
-        lm: NgramModel,
-        joint: NgramModel,
-        context: Windows,
-        source: Vocab,
-        weights: np.ndarray,
-        settings: PhraseSettings,
-    ):
-        self.table, self.lm, self.joint = table, lm, joint
-        self.source, self.weights, self.settings = source, weights, settings
-        self.options, self.entries = table.options(weights[:4], settings.table_limit)
-        self.models = Models(lm.automaton_, joint.automaton_, context)
+        self, table: PhraseTable, lm: NgramModel, joint: NgramModel, context: Windows, source: Vocab,
+        weights: np.ndarray, settings: PhraseSettings,
+    ):  # fmt: skip
+        super().__init__(table, lm, source, weights, settings)
+        self.joint, self.models = joint, Models(lm.automaton_, joint.automaton_, context)
 
     def decode(
         self, words: list[list[str]], pool: Workers, n_best: int = 1, distinct: bool = True, beam: int | None = None
@@ -169,18 +149,12 @@ class Decoder:
         corpus = Corpus.from_sentences(words, self.source)
         copies = self.lm.vocab_.encode(symbol for word in words for symbol in word)
         copies = np.where(copies >= FIRST, copies, UNKNOWN).astype(np.int32)
-        beam = beam or self.settings.beam
-        language, joint, context, phrase = self.weights[4:].tolist()
-        unknown = float(UNKNOWN_FEATURE * self.weights[:4].sum())
+        language, pieces, context, phrase = self.weights[4:].tolist()
         limits = Limits(
-            beam, self.settings.beam_threshold, max(1, self.table.trie.depth), n_best, distinct, language, joint,
-            context, phrase, unknown, self.lm.initial_state, self.joint.initial_state, END,
+            beam or self.settings.beam, self.settings.beam_threshold, max(1, self.table.trie.depth), n_best, distinct,
+            language, pieces, context, phrase, self.unknown_score, self.lm.initial_state, self.joint.initial_state, END,
         )  # fmt: skip
-        problem = Problem(self.options, self.models, limits)
-        parts = list(pool.scatter(in_chunks(corpus, copies, beam, _WORK)).map(decode, problem))
-        spelled = spell_out(parts, self.table, self.options, self.entries)
-        counts = np.diff(spelled.segment_starts)
-        return spelled.found(np.column_stack([spelled.sums, spelled.logs, counts]), spelled.segments[:, 1])
+        return self._found(decode, Problem(self.options, self.models, limits), corpus, copies, _WORK, pool)
 
 
 HISTORY = {
@@ -202,28 +176,68 @@ class Round(NamedTuple):
     candidates: int
 
 
+class _Rounds(Saved):
+    def arrays(self, value: Sequence[Round]) -> dict[str, np.ndarray]:
+        return {
+            "history/weights": np.array([step.weights for step in value], np.float64).reshape(-1, 8),
+            "history/values": np.array([step.value for step in value], np.float64),
+            "history/candidates": np.array([step.candidates for step in value], np.int64),
+        }
+
+    def restored(self, loaded: Container) -> list[Round]:
+        rows = zip(*(loaded.arrays[f"history/{name}"] for name in ("weights", "values", "candidates")), strict=True)
+        return [Round(np.array(weights), float(value), int(candidates)) for weights, value, candidates in rows]
+
+
+class Tuned(Weighted):
+    """A phrase table and a language model under eight weights, which were tuned in the rounds of ``history_``."""
+
+    SAVED: ClassVar[Mapping[str, Saved]] = {
+        "source_vocab_": Record(Vocab, "source/"),
+        "lm_": Inner("lm", "corpuscle.lm:NgramModel"),
+        "table_": Record(PhraseTable),
+        "weights_": Arrays("weights", copied=True),
+        "history_": _Rounds(),
+    }
+
+    table_: PhraseTable
+    lm_: NgramModel
+    source_vocab_: Vocab
+    history_: list[Round]
+
+    @abstractmethod
+    def _decoder(self, weights: np.ndarray) -> Any:
+        """A decoder under some weights."""
+
+    @cached_property
+    def decoder(self) -> Any:
+        return self._decoder(self.weights_)
+
+    def _tuning_figures(self, metric: str, name: str) -> tuple[dict[str, Any], str]:
+        """What there is to say about a new model: figures, and words; ``name``: of the tuned figure."""
+        value = self.history_[-1].value if self.history_ else None
+        tuned = "" if value is None else f", {metric} {number(value)} on the pairs it was tuned on"
+        figures = {"rounds": len(self.history_), name: value, "weights": self.named_weights}
+        return figures, f"{len(self.table_):,} phrase pairs{tuned}"
+
+    def _extra(self) -> dict[str, Any]:
+        return {"roots": int(self.table_.trie.roots), "target_types": len(self.lm_.vocab_) - FIRST}
+
+
 def normalised(weights: np.ndarray) -> np.ndarray:
     """The same weights with absolute values that sum to one: the best candidate stays the best."""
     size = np.abs(weights).sum()
     return weights / size if size > 0 else weights
 
 
-class Climb(NamedTuple):
-    """What every climb of a round has in common: candidates, the present weights, the figure to raise (see ``mert``),
-    the seed and the number of the round."""
-
-    pools: mert.Pools
-    weights: np.ndarray
-    figure: int
-    seed: int
-    iteration: int
-
-
-def climb(number: int, shared: Climb) -> tuple[float, np.ndarray]:
-    """The best value and weights from the present weights (number 0) or from a random point on."""
-    random = Random(shared.seed, "transliterate/mert", shared.iteration, number)
-    start = shared.weights if number == 0 else np.array([random.uniform() for _ in range(len(shared.weights))])
-    return mert.climb(shared.pools, start, shared.figure, random)
+def _climb(attempt: int, shared: tuple[mert.Pools, np.ndarray, int, int, int]) -> tuple[float, np.ndarray]:
+    """The best value and weights from the present weights (attempt 0) or from a random point on; ``shared``: the
+    candidates, the present weights, the figure to raise (see ``mert``), the seed, the number of the round."""
+    pools, start, figure, seed, iteration = shared
+    random = Random(seed, "transliterate/mert", iteration, attempt)
+    if attempt > 0:
+        start = np.array([random.uniform() for _ in range(len(start))])
+    return mert.climb(pools, start, figure, random)
 
 
 class Tuner(Learner):
@@ -264,22 +278,19 @@ class Tuner(Learner):
     def __repr__(self) -> str:
         return f"Tuner({self.metric}, {len(self.answers):,} items)"
 
-    def measured(self, found: Found, item: np.ndarray) -> np.ndarray:
-        """The statistics of all candidates."""
-        if self.metric in ("acc", "likelihood"):
-            starts, targets = found.target_starts.tolist(), found.targets.tolist()
-            right = [tuple(targets[starts[c] : starts[c + 1]]) in self.answers[i] for c, i in enumerate(item.tolist())]
-            return np.column_stack([np.array(right, np.float64), np.ones(len(item))])
-        measure = bleu_statistics if self.metric == "bleu" else f_statistics
-        return measure(Candidates(found.targets, found.target_starts, *self.references, item))
-
     def merge(self, found: Found) -> int:
         """Add new candidates to the pools (unique by output and features); returns how many were new."""
         item = np.repeat(np.arange(len(found.starts) - 1), np.diff(found.starts))
-        statistics = self.measured(found, item)
+        starts, targets = found.target_starts.tolist(), found.targets.tolist()
+        if self.metric in ("acc", "likelihood"):
+            right = [tuple(targets[starts[c] : starts[c + 1]]) in self.answers[i] for c, i in enumerate(item.tolist())]
+            statistics = np.column_stack([np.array(right, np.float64), np.ones(len(item))])
+        else:
+            measure = bleu_statistics if self.metric == "bleu" else f_statistics
+            statistics = measure(Candidates(found.targets, found.target_starts, *self.references, item))
         rounded, before = np.round(found.features, 9), sum(map(len, self.candidates))
         for c, i in enumerate(item.tolist()):
-            output = found.targets[found.target_starts[c] : found.target_starts[c + 1]]
+            output = found.targets[starts[c] : starts[c + 1]]
             key = output.tobytes() + rounded[c].tobytes()
             self.candidates[i].setdefault(key, (found.features[c], statistics[c]))
         return sum(map(len, self.candidates)) - before
@@ -301,8 +312,8 @@ class Tuner(Learner):
             value, result[self.free] = likelihood.maximise(pools, weights[self.free], logs[self.free])
             return value, result
         figure = mert.BLEU if self.metric == "bleu" else mert.SHARE
-        shared = Climb(pools, weights[self.free], figure, self.seed, iteration)
-        attempts = self.pool.scatter(range(self.restarts + 1)).map(climb, shared)
+        shared = pools, weights[self.free], figure, self.seed, iteration
+        attempts = self.pool.scatter(range(self.restarts + 1)).map(_climb, shared)
         value, best = max(attempts, key=lambda found: found[0])
         result[self.free] = normalised(best)
         return value, result
@@ -360,19 +371,3 @@ class Tuner(Learner):
             raise ValueError("a round that cannot be")
         for done, row in enumerate(history):
             self._go_on(np.array(row[2:]), float(row[0]), self.figure(self.pools(), self.weights), done)
-
-
-def history_from(arrays: Mapping[str, np.ndarray]) -> list[Round]:
-    """Rounds of tuning from a file."""
-    rows = zip(*(arrays[f"history/{name}"] for name in ("weights", "values", "candidates")), strict=True)
-    return [Round(np.array(weights), float(value), int(candidates)) for weights, value, candidates in rows]
-
-
-def history_arrays(weights: np.ndarray, history: Sequence[Round]) -> dict[str, np.ndarray]:
-    """Weights and the rounds of tuning that found them, as ``HISTORY`` declares them."""
-    return {
-        "weights": weights,
-        "history/weights": np.array([step.weights for step in history], np.float64).reshape(-1, 8),
-        "history/values": np.array([step.value for step in history], np.float64),
-        "history/candidates": np.array([step.candidates for step in history], np.int64),
-    }

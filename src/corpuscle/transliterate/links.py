@@ -18,7 +18,8 @@ import numpy as np
 
 from corpuscle.align import lexical_weights
 from corpuscle.align.settings import DEFAULT_SYMMETRISATION
-from corpuscle.engine.phrase_extraction import Linked, linked
+from corpuscle.compiled import frozen
+from corpuscle.engine.phrase_extraction import linked
 from corpuscle.learning import Checkpoint, Learner
 from corpuscle.settings import learned
 from corpuscle.text.alignments import Alignments
@@ -43,17 +44,14 @@ class JointEM(Learner):
         self.grid, self.probability = grid, joint.start(grid, SHAPE_PRIOR)
 
     def finish(self, sweep: int) -> float:
-        """One pass over all pairs."""
         counts, likelihood = joint.expectation(self.grid, self.probability)
         self.probability = counts / counts.sum()
         return likelihood
 
     def state(self) -> dict[str, np.ndarray]:
-        """The probability of each piece, float64 (n_pieces,)."""
         return {"probability": self.probability}
 
     def restore(self, arrays: Mapping[str, np.ndarray], sweep: int, number: int) -> None:
-        """Take back what ``state`` gave."""
         if arrays["probability"].shape != self.probability.shape:
             raise ValueError("it does not fit the names")
         self.probability = np.array(arrays["probability"])
@@ -84,32 +82,25 @@ def align_letters(
     return repair(found, bitext, rules)
 
 
-def _linked(links: np.ndarray, starts: np.ndarray, bitext: Bitext) -> Linked:
-    return linked(links, starts, bitext.source.sentence_starts, bitext.target.sentence_starts)
-
-
 def _attached(links: np.ndarray, starts: np.ndarray, bitext: Bitext) -> Alignments:
-    links, starts = attach_targets(_linked(links, starts, bitext))
+    names = linked(links, starts, bitext.source.sentence_starts, bitext.target.sentence_starts)
+    links, starts = attach_targets(names)
     return Alignments(links, starts, np.ones(len(links), bool))
 
 
 def repair(alignments: Alignments, bitext: Bitext, rules: Sequence[str] = RULES) -> Alignments:
-    """The two rules, ``uncross`` before ``attach``. Of crossing links as many as possible stay, then those of letters
-    that often belong together."""
+    """First ``uncross``, which keeps most links, among equals those of frequent pairs; then ``attach``."""
+    source, target = bitext.source, bitext.target
     if "uncross" in rules:
-        alignments = _uncrossed(alignments, bitext)
+        letters, pairs = lexical_weights(bitext, alignments, np.ones(len(bitext))), alignments.pairs
+        f = source.tokens[source.sentence_starts[pairs] + alignments.links[:, 0]].astype(np.int64)
+        e = target.tokens[target.sentence_starts[pairs] + alignments.links[:, 1]]
+        where = np.searchsorted(letters.keys, f * letters.n_targets + e)
+        names = linked(alignments.links, alignments.starts, source.sentence_starts, target.sentence_starts)
+        alignments = alignments.filtered(
+            uncross(names, frozen(letters.forward[where] * letters.backward[where], np.float64))
+        )
     return _attached(alignments.links, alignments.starts, bitext) if "attach" in rules else alignments
-
-
-def _uncrossed(alignments: Alignments, bitext: Bitext) -> Alignments:
-    letters = lexical_weights(bitext, alignments, np.ones(len(bitext)))
-    pairs = alignments.pairs
-    f = bitext.source.tokens[bitext.source.sentence_starts[pairs] + alignments.links[:, 0]].astype(np.int64)
-    e = bitext.target.tokens[bitext.target.sentence_starts[pairs] + alignments.links[:, 1]]
-    where = np.searchsorted(letters.keys, f * letters.n_targets + e)
-    names = _linked(alignments.links, alignments.starts, bitext)
-    keep = uncross(names, letters.forward[where] * letters.backward[where])
-    return alignments.filtered(keep)
 
 
 class LetterMap(SpellingSettings):

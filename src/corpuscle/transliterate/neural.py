@@ -1,21 +1,17 @@
 """NeuralTransliterator: a network reads the letters of a name and writes those of the other script, one by one.
 
 Names of several words are learned and written word by word where both sides have as many, otherwise whole, spaces being
-a letter. What was in the pairs is remembered; networks are there for the rest. Several models may write together, the
-mean of their log probabilities deciding at each letter, and models that write from the end rank what those have found.
-Names of one language alone help too: a model of the other direction, or of this one, makes pairs of them.
+a letter. Several models may write together, the mean of their log probabilities deciding at each letter, and models
+that write from the end rank what those have found. Names of one language alone help too: a model of the other
+direction, or of this one, makes pairs of them.
 
-Grundkiewicz and Heafield, "Neural machine translation techniques for named entity transliteration", 2018.
-
-Memory: how the words of the pairs were written there.
-
-A network that has met a word once or twice mostly writes it by its own rules; in names of several words most words have
-been met. Here the network is the prior of what a word becomes: with c(w, t) the number of names in which t stood for w,
+``Memory``: a network that has met a word once or twice mostly writes it by its own rules, so it serves as the prior of
+what a word becomes: with c(w, t) the number of names in which t stood for w, and P' the network's distribution,
 
     P(t | w) = (c(w, t) + a P'(t | w)) / (c(w) + a)
 
-where P' is the network's. A word that was never met has P'. MacKay and Peto, "A hierarchical Dirichlet language model",
-1995, eq. 11; a Dirichlet prior of strength a.
+Grundkiewicz and Heafield, "Neural machine translation techniques for named entity transliteration", 2018; MacKay and
+Peto, "A hierarchical Dirichlet language model", 1995, eq. 11 (a Dirichlet prior of strength a).
 """
 
 from __future__ import annotations
@@ -86,8 +82,8 @@ class Memory:
         return float(np.logaddexp(count, math.log(STRENGTH) + prior)) - math.log(sum(seen.values()) + STRENGTH)
 
 
-FEWEST, FEW, SMALL = 50, 200, 2000
-"""With fewer pairs there is nothing to learn; with few the phrase model is better; small sets need guidance."""
+SMALL = 2000
+"""With fewer pairs attention is led by the links of the aligner."""
 
 GUIDE, VALIDATION = 0.5, 500
 SYNTHETIC_LENGTH, SYNTHETIC_SHARE, MOST_OVERSAMPLED = 35, 0.48, 16
@@ -116,6 +112,10 @@ def _backwards(letters: Sequence[str]) -> np.ndarray:
     return np.array([place for part in reversed(parts) for place in part], np.int64)
 
 
+def _letters_of(rows: Iterable[tuple[list[str], list[str]]]) -> Vocab:
+    return Vocab.from_words(sorted({letter for row in rows for side in row for letter in side}))
+
+
 def _check(loaded: Container) -> None:
     check_networks(loaded, NeuralTransliterator.restored(loaded.described))
     if any(entry.count("\t") != 1 for entry in _memory(loaded).entries.strings[FIRST:]):
@@ -129,15 +129,6 @@ def _memory(loaded: Container) -> Memory:
 
 def _all_arrays(extra: Mapping[str, Any]) -> dict[str, Array]:
     return network_arrays(extra) | (vocab_arrays("memory/", "memories") if "memories" in extra else {})
-
-
-def _partial(helper: bool) -> Kind:
-    """What is kept of an unfinished training: of the model that makes pairs of names, if one is trained, then of the
-    members."""
-    from corpuscle.neural.training import member_arrays
-
-    stages = [member_arrays("helpers", "0")] * helper + [member_arrays("members")]
-    return partial("transliterate.neural", *stages)
 
 
 class NeuralTransliterator(NeuralSettings, Networks, Transliterator):
@@ -162,9 +153,13 @@ class NeuralTransliterator(NeuralSettings, Networks, Transliterator):
         resume: bool = False,
         synthetic: Synthetic | None = None,
     ) -> Checkpoint:
-        """Where ``fit`` keeps unfinished work while it learns the model ``path``."""
+        """Where ``fit`` keeps unfinished work while it learns the model ``path``: of the model that makes pairs of
+        names, if one is trained, then of the members."""
         require("torch", extra="neural")
-        kind = _partial(synthetic is not None and synthetic.helper is None)
+        from corpuscle.neural.training import member_arrays
+
+        helper = [] if synthetic is None or synthetic.helper is not None else [member_arrays("helpers", "0")]
+        kind = partial("transliterate.neural", *helper, member_arrays("members"))
         return Checkpoint(path, kind, self.settings, self._signature(pairs, dev, synthetic), resume=resume)
 
     def _signature(self, pairs: Sequence[Pair], dev: Sequence[Pair] | None, synthetic: Synthetic | None) -> str:
@@ -188,14 +183,10 @@ class NeuralTransliterator(NeuralSettings, Networks, Transliterator):
         """Learn from names with their accepted targets, each of which counts.
 
         Training stops, and the best weights are chosen, by ``dev``, which is used for nothing else, or by names held
-        out of the pairs: a tenth of them, at most 500. Without ``hold_out`` those are learned from like the others,
-        and the last weights are kept.
+        out of the pairs, a tenth, at most 500. Without ``hold_out`` all are learned from and the last weights are kept.
         """
         require("torch", extra="neural")
-        if len(pairs) < FEWEST:
-            raise error_about(pairs, f"only {len(pairs)} pairs; at least {FEWEST} are needed")
-        if len(pairs) < FEW:
-            warn(f"only {len(pairs)} pairs: --method phrase learns more from so few")
+        self._check_size(pairs, 50, 200, "--method phrase learns more from so few")
         if self.whole_names is None:
             self.chosen_["whole_names"] = not words_match(pairs)
         training, validation = self.divided(pairs, self.seed, VALIDATION) if dev is None else (pairs, dev)
@@ -254,8 +245,7 @@ class NeuralTransliterator(NeuralSettings, Networks, Transliterator):
         return normal.split() if self._by_word else [normal] if normal else []
 
     def _cut(self, source: str, target: str) -> list[tuple[str, str]]:
-        """The parts of a name, each with what stands for it, ``SPACE`` for spaces; the whole where words do not
-        match."""
+        """The parts of a name with their targets, ``SPACE`` for spaces; the whole name where words do not match."""
         left, right = self.spelling.normal(source), self.spelling.normal(target)
         whole = left.replace(" ", SPACE), right.replace(" ", SPACE)
         return (word_pairs(left, right) if self._by_word else []) or [whole]
@@ -275,7 +265,7 @@ class NeuralTransliterator(NeuralSettings, Networks, Transliterator):
                 self.chosen_["oversample"] = times
         elif self.oversample is not None:
             raise SettingError("oversample is for real pairs among synthetic ones: give --synthetic, too")
-        self.vocab_ = Vocab.from_words(sorted({letter for row in (*rows, *more) for side in row for letter in side}))
+        self.vocab_ = _letters_of([*rows, *more])
         if len(self.vocab_) > MANY_SYMBOLS:
             warn(f"{len(self.vocab_):,} different letters make a large model, and most of them are rare")
         lessons = self._lessons(rows * times + more, validation, guided=len(rows))
@@ -342,7 +332,7 @@ class NeuralTransliterator(NeuralSettings, Networks, Transliterator):
         helper = self.replace(ensemble=1, right_to_left=0, oversample=None, whole_names=not self._by_word)
         pairs, held = (reversed_pairs(training), reversed_pairs(validation)) if to_source else (training, validation)
         rows = helper._rows(pairs)
-        helper.vocab_ = Vocab.from_words(sorted({letter for row in rows for side in row for letter in side}))
+        helper.vocab_ = _letters_of(rows)
         helper._train(helper._lessons(rows, held, guided=len(rows)), checkpoint, "helpers")
         helper._memorise(pairs)
         return helper
@@ -358,8 +348,7 @@ class NeuralTransliterator(NeuralSettings, Networks, Transliterator):
     # ---- writing names
 
     def check_precision(self, names: Iterable[str], precision: str, tolerance: float = TOLERANCE) -> Difference:
-        """Make sure that a precision changes no more than this share of what is written for the first 200 names; an
-        error if it does."""
+        """An error if a precision changes more than this share of what is written for the first 200 names."""
         sources = [self.vocab_.encode(self._letters(word)) for name in names for word in self._words(name)]
         return self._precise(sources, precision, tolerance, beam=self.beam)
 
@@ -370,8 +359,7 @@ class NeuralTransliterator(NeuralSettings, Networks, Transliterator):
     def _written(
         self, names: list[str], n_best: int, beam: int | None = None, precision: str | None = None
     ) -> list[list[Candidate]]:
-        """Scores are mean log probabilities of a letter, added up over words that are written one by one; the beam is
-        at least ``n_best``."""
+        """Scores are mean log probabilities per letter, summed over the parts; the beam is at least ``n_best``."""
         beam = max(n_best, beam or self.beam)
         words = [[self._pieces(word) for word in self._words(name)] for name in names]
         wanted = list(dict.fromkeys(tuple(piece) for name in words for word in name for piece, known in word if known))
@@ -385,8 +373,7 @@ class NeuralTransliterator(NeuralSettings, Networks, Transliterator):
         return [[Candidate(" ".join(c.target.replace(SPACE, " ").split()), c.score) for c in each] for each in found]
 
     def _pieces(self, word: str) -> list[tuple[list[str], bool]]:
-        """The letters of a word, in one piece; with ``copy_unknown`` cut where letters are not known, and whether each
-        piece is."""
+        """The letters of a word in one piece, or in runs of known and unknown ones (``copy_unknown``)."""
         letters = self._letters(word)
         if not self.copy_unknown:
             return [(letters, True)]
@@ -420,8 +407,7 @@ class NeuralTransliterator(NeuralSettings, Networks, Transliterator):
         return lists
 
     def _logs(self, parts: Sequence[tuple[str, str]]) -> np.ndarray:
-        """The mean log probability of targets of words by the networks of either direction, float64 (n, 2); 0 where no
-        network writes from the end."""
+        """Mean log probabilities of targets by the networks of either direction, float64 (n, 2); 0 without networks."""
         sources, targets = ([self.vocab_.encode(self._letters(part[side])) for part in parts] for side in (0, 1))
         logs = np.zeros((len(parts), 2))
         for way in range(1 + bool(self.right_to_left) if parts else 0):

@@ -14,22 +14,21 @@ from __future__ import annotations
 import dataclasses
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cached_property
-from itertools import pairwise
 from os import PathLike
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from corpuscle.align import FEATURES as TABLE_FEATURES
 from corpuscle.align import PhraseTable, build_table
-from corpuscle.align.phrases import TABLE_ARRAYS, check_table, table_arrays, table_from
+from corpuscle.align.phrases import TABLE_ARRAYS, check_table
 from corpuscle.compiled import frozen
 from corpuscle.engine.phrase_extraction import intern, linked
 from corpuscle.errors import CorpuscleWarning, SettingError, warn
 from corpuscle.figures import phrase_lattice
 from corpuscle.learning import Checkpoint, partial
 from corpuscle.lm import NgramModel
-from corpuscle.model import ITEMS, Array, Container, Inner, Kind, Record
+from corpuscle.model import ITEMS, Array, Container, Inner, Kind
 from corpuscle.scale import workers
 from corpuscle.settings import learned
 from corpuscle.text.alignments import Alignments
@@ -38,17 +37,13 @@ from corpuscle.text.corpus import SPACE, Corpus, starts_of
 from corpuscle.text.origin import error_about
 from corpuscle.text.pairs import Pair
 from corpuscle.text.vocab import FIRST, Vocab
-from corpuscle.text.wording import number
 from corpuscle.transliterate.base import Candidate, Transliterator, combined
 from corpuscle.transliterate.decoding import (
     HISTORY,
     Decoder,
     Found,
-    Round,
+    Tuned,
     Tuner,
-    Weighted,
-    history_arrays,
-    history_from,
 )
 from corpuscle.transliterate.kernels.joint import blocks, phrase_blocks
 from corpuscle.transliterate.kernels.windows import WEIGHTS, Windows, learn, windows
@@ -60,18 +55,11 @@ BETWEEN = "\u2502"
 """Stands between the source and the target letters in the name of a piece."""
 
 
-class Learned(NamedTuple):
-    """What a pass over aligned names gives: the phrase table, the names as sequences of smallest pieces, and the source
-    letters of every piece in the vocabulary of that corpus (CSR: int64 starts, int32 letters)."""
-
-    table: PhraseTable
-    pieces: Corpus
-    piece_starts: np.ndarray
-    piece_letters: np.ndarray
-
-
-def learn_table(bitext: Bitext, alignments: Alignments, weights: np.ndarray, longest: int) -> Learned:
-    """The table of all phrase pairs of at most ``longest`` letters, and pieces; ``weights`` are float64 by pair."""
+def learn_table(
+    bitext: Bitext, alignments: Alignments, weights: np.ndarray, longest: int
+) -> tuple[PhraseTable, Corpus, np.ndarray, np.ndarray]:
+    """The table of all phrase pairs of at most ``longest`` letters, the names as sequences of smallest pieces, and the
+    source letters of every piece (CSR: int64 starts, int32 letters); ``weights`` are float64 by pair."""
     source, target = bitext.source, bitext.target
     table, entries = build_table(bitext, alignments, weights, longest)
     names = linked(alignments.links, alignments.starts, source.sentence_starts, target.sentence_starts)
@@ -89,19 +77,13 @@ def learn_table(bitext: Bitext, alignments: Alignments, weights: np.ndarray, lon
         letters.append(source.tokens[a : a + n])
     ids, in_names = (FIRST + inverse).astype(np.int32), len(of_names)
     vocab = Vocab.from_words(words, np.bincount(inverse[:in_names], minlength=len(words)))
-    cut = frozen(entry_starts, np.int64), frozen(ids[in_names:], np.int32)
-    table, corpus = (
-        dataclasses.replace(table, piece_starts=cut[0], pieces=cut[1]),
-        Corpus(ids[:in_names], starts, vocab),
-    )
-    return Learned(table, corpus, starts_of(map(len, letters)), np.concatenate(letters))
+    piece_starts, entry_pieces = frozen(entry_starts, np.int64), frozen(ids[in_names:], np.int32)
+    table = dataclasses.replace(table, piece_starts=piece_starts, pieces=entry_pieces)
+    return table, Corpus(ids[:in_names], starts, vocab), starts_of(map(len, letters)), np.concatenate(letters)
 
 
-FEATURES = ("phi(f|e)", "lex(f|e)", "phi(e|f)", "lex(e|f)", "language", "joint", "context", "phrases")
+FEATURES = (*TABLE_FEATURES, "language", "joint", "context", "phrases")
 """The eight numbers that weights belong to."""
-
-FEWEST, FEW = 50, 500
-"""With fewer pairs there is nothing to learn; with few the result is poor."""
 
 EPOCHS = 4
 """How often the context model goes through the names: more often learns single names by heart."""
@@ -147,7 +129,7 @@ _PARTIAL = partial(
 all pairs. With other aligners, tuning comes first."""
 
 
-class PhraseTransliterator(PhraseSettings, Weighted, Transliterator):
+class PhraseTransliterator(PhraseSettings, Tuned, Transliterator):
     """Learns to write names in another script, phrase by phrase.
 
     Learned: ``table_``, ``lm_``, ``joint_`` (None without), ``context_``, ``source_vocab_``, ``weights_`` (8,),
@@ -171,19 +153,10 @@ class PhraseTransliterator(PhraseSettings, Weighted, Transliterator):
     )
     FEATURES: ClassVar[tuple[str, ...]] = FEATURES
     MEANINGLESS: ClassVar = {"precision": "precision is for neural models"}
-    SAVED: ClassVar = {
-        "source_vocab_": Record(Vocab, "source/"),
-        "lm_": Inner("lm", "corpuscle.lm:NgramModel"),
-        "joint_": Inner("joint", "corpuscle.lm:NgramModel"),
-    }
+    SAVED: ClassVar = {**Tuned.SAVED, "joint_": Inner("joint", "corpuscle.lm:NgramModel")}
 
-    table_: PhraseTable = learned()
-    lm_: NgramModel = learned()
     joint_: NgramModel | None = learned()
     context_: Windows = learned()
-    source_vocab_: Vocab = learned()
-    weights_: np.ndarray = learned()
-    history_: list[Round] = learned()
     bitext_: Bitext = learned()
     alignments_: Alignments = learned()
 
@@ -195,10 +168,7 @@ class PhraseTransliterator(PhraseSettings, Weighted, Transliterator):
         Weights are tuned on ``dev``, which is used for nothing else, or on a seeded tenth of the pairs; after that the
         tables are learned again from all pairs (``final_refit``).
         """
-        if len(pairs) < FEWEST:
-            raise error_about(pairs, f"only {len(pairs)} pairs; at least {FEWEST} are needed")
-        if len(pairs) < FEW:
-            warn(f"only {len(pairs)} pairs: expect many errors; a few thousand make a good transliterator")
+        self._check_size(pairs, 50, 500, "expect many errors; a few thousand make a good transliterator")
         if dev is not None:
             self.check_development(dev)
         training, tuning = self.divided(pairs, self.seed) if self.tune and dev is None else (pairs, list(dev or ()))
@@ -237,7 +207,6 @@ class PhraseTransliterator(PhraseSettings, Weighted, Transliterator):
         return Checkpoint(path, _PARTIAL, self.settings, self.signature(pairs, dev), resume=resume)
 
     def _learn(self, pairs: Sequence[Pair], checkpoint: Checkpoint) -> None:
-        """Links, phrase table and both n-gram models."""
         prepared = prepare(pairs, self.spelling, self.references)
         if prepared.mismatched:
             warn(f"{prepared.mismatched} of {len(pairs)} pairs are left out: their numbers of words do not match")
@@ -253,19 +222,18 @@ class PhraseTransliterator(PhraseSettings, Weighted, Transliterator):
         work = {"workers": self.workers, "cluster": self.cluster}
         alignments = align_letters(bitext, self.aligner, self.passes, self.symmetrise, self.rules, checkpoint, **work)
         self.alignments_, self.bitext_ = alignments, bitext
-        names = learn_table(bitext, alignments, np.array(weights), self.max_phrase)
+        table, pieces, starts, letters = learn_table(bitext, alignments, np.array(weights), self.max_phrase)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", CorpuscleWarning)  # few letters: their counts never give discounts
             self.lm_ = self._model(bitext.target, self.order)
-            self.joint_ = self._model(names.pieces, self.joint_order) if self.joint_order else None
+            self.joint_ = self._model(pieces, self.joint_order) if self.joint_order else None
         self.context_ = _NO_CONTEXT
         if self.context:
-            source, pieces = bitext.source, names.pieces
-            counts = np.bincount(pieces.tokens, minlength=len(pieces.vocab))
-            self.context_ = windows(names.piece_starts, names.piece_letters, counts, len(source.vocab), self.context)
+            source, counts = bitext.source, np.bincount(pieces.tokens, minlength=len(pieces.vocab))
+            self.context_ = windows(starts, letters, counts, len(source.vocab), self.context)
             sides = source.tokens, source.sentence_starts, pieces.tokens, pieces.sentence_starts
             learn(self.context_, *sides, EPOCHS, self.seed)
-        self.table_ = names.table if self.joint_order or self.context else names.table.without_pieces()
+        self.table_ = table if self.joint_order or self.context else table.without_pieces()
         self.source_vocab_ = bitext.source.vocab
 
     def _model(self, corpus: Corpus, order: int) -> NgramModel:
@@ -295,11 +263,6 @@ class PhraseTransliterator(PhraseSettings, Weighted, Transliterator):
         joint = self.joint_ if self.joint_ is not None else self.lm_
         return Decoder(self.table_, self.lm_, joint, self.context_, self.source_vocab_, weights, self)
 
-    @cached_property
-    def decoder(self) -> Decoder:
-        """The decoder under the learned weights."""
-        return self._decoder(self.weights_)
-
     @property
     def known_letters(self) -> Vocab:
         return self.source_vocab_
@@ -316,9 +279,7 @@ class PhraseTransliterator(PhraseSettings, Weighted, Transliterator):
         letters = [self.spelling.symbols(word) for word in words]
         with workers(self.workers, self.cluster) as pool:
             found = self.decoder.decode(letters, pool, DERIVATIONS if sum else n_best, not sum, beam)
-        strings, scores, starts = found.strings(self.lm_.vocab_), found.scores.tolist(), found.starts.tolist()
-        ranked = [Candidate(string.replace(SPACE, " "), score) for string, score in zip(strings, scores, strict=True)]
-        lists = [ranked[first:last] for first, last in pairwise(starts)]
+        lists = [[_candidate(*each) for each in ranked] for ranked in found.ranked(self.lm_.vocab_)]
         return [_summed(each)[:n_best] for each in lists] if sum else lists
 
     def derivations(self, word: str, n_best: int = 5) -> list[tuple[Candidate, list[tuple[str, str]]]]:
@@ -329,56 +290,38 @@ class PhraseTransliterator(PhraseSettings, Weighted, Transliterator):
         symbols = self.spelling.symbols(normal)
         with workers(1) as pool:
             found = self.decoder.decode([symbols], pool, n_best)
-        strings, letters = found.strings(self.lm_.vocab_), self.lm_.vocab_.decode(found.targets)
-        result = []
-        for c, string in enumerate(strings):
+        letters, result = self.lm_.vocab_.decode(found.targets), []
+        for c, ranked in enumerate(found.ranked(self.lm_.vocab_)[0]):
             i, j, phrases = 0, int(found.target_starts[c]), []
             for _, n, m in found.segments[found.segment_starts[c] : found.segment_starts[c + 1]].tolist():
                 phrases.append(("".join(symbols[i : i + n]), "".join(letters[j : j + m]).replace(SPACE, " ")))
                 i, j = i + n, j + m
-            result.append((Candidate(string.replace(SPACE, " "), float(found.scores[c])), phrases))
+            result.append((_candidate(*ranked), phrases))
         return result
 
     def _arrays(self) -> dict[str, np.ndarray]:
         return {
             **super()._arrays(),
-            **table_arrays(self.table_),
             "pieces/starts": self.context_.starts,
             "pieces/symbols": self.context_.symbols,
             "pieces/counts": self.context_.counts,
             "context": self.context_.weights,
-            **history_arrays(self.weights_, self.history_),
         }
 
     def _extra(self) -> dict[str, Any]:
         pieces = len(self.context_.counts) if self.joint_ is None else len(self.joint_.vocab_)
-        return {
-            "roots": int(self.table_.trie.roots),
-            "target_types": len(self.lm_.vocab_) - 3,
-            "piece_types": max(0, pieces - FIRST),  # 0 if no model needs them
-            "joint": self.joint_ is not None,
-        }
+        needed = max(0, pieces - FIRST)  # 0 if no model needs them
+        return super()._extra() | {"piece_types": needed, "joint": self.joint_ is not None}
 
     def _restore(self, loaded: Container) -> None:
         super()._restore(loaded)
         arrays = loaded.arrays
-        self.table_ = table_from(arrays, loaded.extra["roots"])
         starts, symbols, counts = (arrays[f"pieces/{part}"] for part in ("starts", "symbols", "counts"))
         self.context_ = windows(starts, symbols, counts, len(self.source_vocab_), self.context, arrays["context"])
-        self.weights_, self.history_ = np.array(arrays["weights"]), history_from(arrays)
 
     def summary(self) -> tuple[dict[str, Any], str]:
-        """What there is to say about a new model: figures, and in words."""
-        value = self.history_[-1].value if self.history_ else None
-        figures = {
-            "entries": len(self.table_),
-            "metric": self.metric if self.tune else None,
-            "rounds": len(self.history_),
-            "tuning_value": value,
-            "weights": self.named_weights,
-        }
-        tuned = "" if value is None else f", {self.metric} {number(value)} on the pairs it was tuned on"
-        return figures, f"{len(self.table_):,} phrase pairs{tuned}"
+        figures, said = self._tuning_figures(self.metric, "tuning_value")
+        return {"entries": len(self.table_), "metric": self.metric if self.tune else None, **figures}, said
 
 
 def start_weights(joint: bool, context: bool) -> np.ndarray:
@@ -392,13 +335,16 @@ def _usable(words: Iterable[WordPair]) -> list[WordPair]:
 
 
 def _reasons(prepared: Prepared) -> str:
-    """Why no pair can be used."""
     reasons = {
         "different numbers of words": prepared.mismatched,
         "one side is more than nine times as long": prepared.lopsided,
         "sources of several words for targets of one": len(prepared.words),
     }
     return ", or ".join(reason for reason, count in reasons.items() if count)
+
+
+def _candidate(target: str, score: float) -> Candidate:
+    return Candidate(target.replace(SPACE, " "), score)
 
 
 def _summed(ranked: list[Candidate]) -> list[Candidate]:

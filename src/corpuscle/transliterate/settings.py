@@ -25,7 +25,6 @@ class SpellingSettings(Settings):
 
     @cached_property
     def spelling(self) -> Spelling:
-        """How names become letters."""
         from corpuscle.transliterate.preparation import Spelling
 
         return Spelling(self.units, self.lowercase)

@@ -58,9 +58,8 @@ def _pairs(help: str = "", **facts: Any) -> Any:
     )
 
 
-def _of(method: str, **facts: Any) -> Any:
-    """A model of one method."""
-    return a_model("transliterate", f"transliterate.{method}", **facts)
+_PHRASE: Any = a_model("transliterate", "transliterate.phrase")
+_NEURAL: Any = a_model("transliterate", "transliterate.neural")
 
 
 @trains("transliterate", "transliterate train names.tsv -o names.translit")
@@ -146,8 +145,7 @@ def apply(
 
 
 def _say_unknown(model: Transliterator, sources: Sequence[str], found: Sequence[Sequence[Candidate]]) -> None:
-    """Name the letters that the model could not spell, unless it does so itself, and the names that it could not write
-    at all."""
+    """Name the letters that the model could not spell, unless it does so itself, and the names without any result."""
     from corpuscle.progress import one_line, say
 
     unknown = None if model.NEURAL else model.unknown_letters(sources)
@@ -244,7 +242,7 @@ def weights_from(path: str) -> list[float]:
 
 @verb("transliterate", "transliterate weights names.translit", out="model?")
 def weights(
-    model: PhraseTransliterator = _of("phrase"),
+    model: PhraseTransliterator = _PHRASE,
     *,
     set: Sequence[float] | None = read_by(
         "corpuscle.transliterate.verbs:weights_from", "JSON with other weights, for the model in -o.", option=True
@@ -265,7 +263,7 @@ def weights(
 
 @verb("transliterate", "transliterate draw names.translit Ivanov -o ways.svg", out="figure?")
 def draw(
-    model: PhraseTransliterator = _of("phrase"),
+    model: PhraseTransliterator = _PHRASE,
     word: str = word(),
     *,
     nbest: int = setting("How many ways to write it.", default=5, low=1, high=30),
@@ -281,8 +279,8 @@ def draw(
     out="model", work=True,
 )  # fmt: skip
 def combine(
-    phrase: PhraseTransliterator = _of("phrase"),
-    neural: NeuralTransliterator = _of("neural"),
+    phrase: PhraseTransliterator = _PHRASE,
+    neural: NeuralTransliterator = _NEURAL,
     *,
     dev: Sequence[Pair] = _pairs("Names that neither model has learned from, to find the weights.", option=True),
     candidates: int = setting("Candidates of each model.", default=20, low=2, high=1000),
@@ -300,7 +298,7 @@ def combine(
 
 @verb("transliterate", "transliterate attention neural.translit Ivanov -o where.png", out="figure?")
 def attention(
-    model: NeuralTransliterator = _of("neural"),
+    model: NeuralTransliterator = _NEURAL,
     name: str = word(),
     *,
     target: str | None = setting("What is written, instead of the model's own best.", default=None),
@@ -314,12 +312,11 @@ def attention(
 # ---- the workbench
 
 
-def _typed() -> Any:
-    return lines("Names, one a line.")
+_TYPED: Any = lines("Names, one a line.")
 
 
 @view("transliterate", names="ab", k=3)
-def transliterate(model: Transliterator, names: list[str] = _typed(), *, k: int = K) -> dict[str, Any]:
+def transliterate(model: Transliterator, names: list[str] = _TYPED, *, k: int = K) -> dict[str, Any]:
     """The best ways to write names in the other script."""
     found = zip(names, model.transliterate(names, k), strict=True)
     written = [{"source": source, "candidates": [each._asdict() for each in ranked]} for source, ranked in found]
@@ -327,7 +324,7 @@ def transliterate(model: Transliterator, names: list[str] = _typed(), *, k: int 
 
 
 @view("transliterate", kinds=("transliterate.phrase", "transliterate.combined"), names="ab", k=3)
-def lattice(model: Transliterator, names: list[str] = _typed(), *, k: int = K) -> dict[str, Any]:
+def lattice(model: Transliterator, names: list[str] = _TYPED, *, k: int = K) -> dict[str, Any]:
     """A picture of the best ways to write the first word of some names, piece by piece."""
     from corpuscle.transliterate import draw_lattice
 
@@ -336,7 +333,7 @@ def lattice(model: Transliterator, names: list[str] = _typed(), *, k: int = K) -
 
 
 @view("transliterate", name="attention", kinds=("transliterate.neural", "transliterate.combined"), names="ab")
-def attention_typed(model: Transliterator, names: list[str] = _typed(), *, k: int = K) -> dict[str, Any]:
+def attention_typed(model: Transliterator, names: list[str] = _TYPED, *, k: int = K) -> dict[str, Any]:
     """A picture of the letters of the first of some names that a network looks at while it writes each letter."""
     from corpuscle.neural import draw_attention
 

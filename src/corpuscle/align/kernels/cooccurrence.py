@@ -1,25 +1,20 @@
-"""Cooccurrence: which types stand in the same sentence pair, and where each of their meetings is counted.
+"""Cooccurrence: which types occur in the same sentence pair, and where each of their meetings is counted.
 
-The table has a row for each source type with the target types that it ever meets; an entry of the table is a *couple*.
-A *cell* is a pair of tokens, one of each side of a sentence pair; ``cells`` holds the couple of every cell, worked out
-once, so that an iteration of a learner is gathers and scatters without any search. Both directions of translation
-share couples and cells: p(t | s) and p(s | t) are two arrays over the same couples.
+The table has a row for each source type, with the target types that it meets; an entry is a *couple*. A *cell* is a
+pair of tokens of a sentence pair, one of each side; a pair of m and n tokens has m n cells, row by row (source-major),
+and ``cells`` has the couple of each. Both directions share couples and cells: p(t | s) and p(s | t) are two arrays over
+the same couples.
 
-A sentence pair of m source and n target tokens has m n cells, row by row (source-major).
+Two thirds of all couples of a text meet in one cell only. What is known of such a *single* belongs to its cell, so it
+stands in a list, in the order of a walk through the text. What remains are *shared* couples (``share``), a table small
+enough to be searched whenever cells are needed (``find``), since there are fifteen times as many cells. A row of that
+table is divided into buckets of a few couples by a hash of the target type, so that a look-up reads one bucket. A cell
+is then the number of a shared couple, or the number of shared couples plus that of a single.
 
-Two thirds of all couples of a text meet in one cell only. Such a *single* needs no place in a table of counts: what is
-known of it belongs to its cell, so it can stand in a list, in the order in which a walk through the text comes by. What
-remains are *shared* couples (``share``), a table small enough to search it whenever cells are needed (``find``): their
-cells are not kept either, there are fifteen times as many. A row of that table is divided into buckets of a few couples
-by a scrambled number of the target type, so that finding the couple of a cell takes a look at one bucket. A cell is
-then the number of a shared couple, or the number of shared couples plus that of a single.
-
-The pairs of types that can get a count at all are those of Brown, Della Pietra, Della Pietra and Mercer, "The
-mathematics of statistical machine translation: parameter estimation", 1993, section 4.1; the layout is compressed
-sparse rows; hashing with buckets: Knuth, "The art of computer programming, vol. 3: sorting and searching", 1973,
-section 6.4. ``meetings`` and ``reach`` are about neighbourhoods: in how many sentence pairs two types meet, and which
-words no allowed link would reach; Dyer, Clark, Lavie and Smith, "Unsupervised word alignment with arbitrary features",
-2011, section 3.3 (shrinking the discriminative neighbourhood).
+Couples: Brown, Della Pietra, Della Pietra and Mercer, "The mathematics of statistical machine translation: parameter
+estimation", 1993, section 4.1; the layout is compressed sparse rows; hashing with buckets: Knuth, "The art of computer
+programming, vol. 3: sorting and searching", 1973, section 6.4. ``meetings`` and ``reach`` serve neighbourhoods: Dyer,
+Clark, Lavie and Smith, "Unsupervised word alignment with arbitrary features", 2011, section 3.3.
 """
 
 from __future__ import annotations
@@ -30,7 +25,9 @@ from typing import NamedTuple
 import numpy as np
 
 from corpuscle.compiled import frozen, kernel, part, prefetch
+from corpuscle.engine.ngrams.trie import find as search
 from corpuscle.scale import chunks_of
+from corpuscle.text.corpus import starts_of
 
 _CELLS_A_CALL = 2_000_000
 
@@ -88,8 +85,7 @@ def directed(pairs: Pairs, direction: int) -> Directed:
 
 @part(inline=True)
 def shape_of(pairs, sentence):
-    """How many states and outputs a sentence pair has; how far it is from a cell to that of the next state, and to that
-    of the next output."""
+    """The numbers of states and outputs of a pair; the steps from a cell to the next state and to the next output."""
     m = pairs.state_starts[sentence + 1] - pairs.state_starts[sentence]
     n = pairs.output_starts[sentence + 1] - pairs.output_starts[sentence]
     return (m, n, 1, m) if pairs.swap else (m, n, n, 1)
@@ -121,7 +117,7 @@ def couples_of(pairs: Pairs, source_types: int, target_types: int) -> Couples:
     if len(pairs.cells) >= np.iinfo(np.int32).max:
         raise MemoryError("more than two thousand million pairs of words")
     order = np.argsort(pairs.source, kind="stable")
-    order_starts = np.append(0, np.cumsum(np.bincount(pairs.source, minlength=source_types)))
+    order_starts = starts_of(np.bincount(pairs.source, minlength=source_types))
     sentences = np.repeat(np.arange(len(pairs.source_starts) - 1, dtype=np.int32), np.diff(pairs.source_starts))
     weights = np.bincount(pairs.source, np.diff(pairs.target_starts)[sentences], source_types).astype(np.int64)
     row_starts = np.zeros(source_types + 1, np.int64)
@@ -134,22 +130,14 @@ def couples_of(pairs: Pairs, source_types: int, target_types: int) -> Couples:
 
 @kernel
 def _locate(pairs, couples, first, last):
-    """Fill the cells of sentence pairs first..last-1."""
     missing = len(couples.columns)
     for sentence in range(first, last):
         cell = pairs.cell_starts[sentence]
         for i in range(pairs.source_starts[sentence], pairs.source_starts[sentence + 1]):
             begin, end = couples.row_starts[pairs.source[i]], couples.row_starts[pairs.source[i] + 1]
             for j in range(pairs.target_starts[sentence], pairs.target_starts[sentence + 1]):
-                t = pairs.target[j]
-                low, high = begin, end
-                while low < high:
-                    middle = (low + high) // 2
-                    if couples.columns[middle] < t:
-                        low = middle + 1
-                    else:
-                        high = middle
-                pairs.cells[cell] = low if low < end and couples.columns[low] == t else missing
+                place = search(couples.columns, begin, end, pairs.target[j])
+                pairs.cells[cell] = place if place >= 0 else missing
                 cell += 1
 
 
@@ -227,7 +215,6 @@ def _by_type(tokens, starts, chosen, ends, sentences):
 
 @part(bare=True)
 def _bucket(t, shift):
-    """The bucket of a target type in a row."""
     return np.int64(((np.uint64(t) * _SCRAMBLE) & _LOW) >> np.uint64(shift))
 
 
@@ -315,13 +302,12 @@ def _share(pairs, walk, row, table, n_buckets):
 def share(
     pairs: Pairs, chosen: np.ndarray, source_types: int, target_types: int, known: Couples | None = None
 ) -> tuple[Sharing, np.ndarray, tuple[np.ndarray, np.ndarray]]:
-    """The shared couples of the chosen pairs; how many singles each pair has, int32 (n_pairs,), and each source type,
-    and each target type.
+    """The shared couples of the chosen pairs; the numbers of singles of each pair, source type and target type, int32.
 
     Couples that are ``known`` already are shared, wherever they meet.
     """
     count = np.bincount(pairs.source[np.repeat(chosen, np.diff(pairs.source_starts))], minlength=source_types)
-    first = np.append(0, np.cumsum(count))
+    first = starts_of(count)
     sentences = np.empty(first[-1], np.int32)
     _by_type(pairs.source, pairs.source_starts, frozen(chosen, np.bool_), first[:-1].copy(), sentences)
     known = known or Couples(frozen(np.zeros(1), np.int64), frozen(np.zeros(0), np.int32))
@@ -404,17 +390,13 @@ def find(pairs, sharing, first_single):
                 cell += 1
 
 
-@kernel(bare=True)
-def _places_of(sharing, couples, places):
+@kernel
+def places_of(sharing, couples):
+    """The numbers of couples that are all shared, int64."""
+    places = np.empty(len(couples.columns), np.int64)
     for s in range(len(couples.row_starts) - 1):
         for k in range(couples.row_starts[s], couples.row_starts[s + 1]):
             places[k] = couple_of(sharing, s, couples.columns[k])
-
-
-def places_of(sharing: Sharing, couples: Couples) -> np.ndarray:
-    """The numbers of couples that are all shared, int64."""
-    places = np.empty(len(couples.columns), np.int64)
-    _places_of(sharing, couples, places)
     return places
 
 

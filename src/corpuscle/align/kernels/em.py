@@ -1,28 +1,25 @@
-"""Expectation and maximisation: how probable links are under each law of positions, and how counts become tables.
+"""Expectation and maximisation: link probabilities under each law of positions, and tables from expected counts.
 
 One direction of a sentence pair has *states* (the side that generates) and *outputs* (the side that is generated); each
 output comes from one state or from the null word. Learners add up the probabilities of links as expected counts of
-couples (``add_counts``) and turn the counts into tables again (``normalise``), by maximum likelihood or by variational
-Bayes with a symmetric Dirichlet prior, T = exp(psi(c + alpha) - psi(sum of c + alpha)), whose rows sum to less than
-one.
+couples and turn the counts into tables again (``normalise``), by maximum likelihood or by variational Bayes with a
+symmetric Dirichlet prior, T = exp(psi(c + alpha) - psi(sum of c + alpha)), whose rows sum to less than one.
 
-``posteriors``: outputs do not depend on each other, by IBM Model 1, or by Model 2 with a diagonal prior: an output j of
-n comes from the null word with probability p0, else from state i of m in proportion to exp(lambda h), h = -|i/m - j/n|,
-positions counted from 1. To both sides of the diagonal the weights are geometric series, so sums over i have closed
-forms.
+``posteriors``: outputs are independent, by IBM Model 1, or by Model 2 with a diagonal prior: output j of n comes from
+the null word with probability p0, else from state i of m in proportion to exp(lambda h), h = -|i/m - j/n|, positions
+counted from 1. On both sides of the diagonal the weights are geometric series, so sums over i have closed forms.
 
-``jump_posteriors``, ``best_path``: the hidden Markov model without any m by m matrix. States are the positions 1..m of
-the generating side and, for each of them and for the start 0, a null copy, which emits with the null word's table and
-remembers where the last word came from. From position i' or its null copy:
+``jump_posteriors``, ``best_path``: the hidden Markov model without an m by m matrix. States are the positions 1..m and,
+for each of them and for the start 0, a null copy, which emits by the null word's table and remembers where the last
+word came from. From position i' or its null copy:
 
     to position i:  (1 - p0) ((1 - rho) c(i - i') / sum over i'' of c(i'' - i') + rho / m)
     to the null copy of i':  p0
 
-c depends on the distance alone, so a step of the forward pass is a product with a Toeplitz matrix: scaled by the norms
-of the rows it reads ``jumps`` along its diagonals and nothing else. A position and its null copy go on alike, so they
-are merged before the step. That makes it a special case of ``engine.dp.chains``, whose 2 m + 1 states would take 1.4
-times as long (m = n = 20; 1.2 times at 40 or 80). Forward values are scaled at each output: to sum to one, or by the
-largest. The best path is read from the finished table: whence a state came is looked for only where the path goes.
+c depends on the distance alone, so a step of the forward pass is a product with a Toeplitz matrix, read from ``jumps``
+along its diagonals. A position and its null copy go on alike, so they are merged before the step; ``engine.dp.chains``
+with all 2 m + 1 states would take 1.4 times as long (m = n = 20). Forward values are scaled at each output: to sum to
+one, or by the largest. The best path is read from the finished table, without back pointers.
 
 Brown, Della Pietra, Della Pietra and Mercer, "The mathematics of statistical machine translation: parameter
 estimation", 1993, sections 4.1 and 4.2; Dyer, Chahuneau and Smith, "A simple, fast, and effective reparameterization of
@@ -213,16 +210,6 @@ def add_counts(cells, links, counts):
         counts[cells[cell]] += links[cell]
 
 
-@kernel
-def totals_of(couples, counts, swap, totals, supports):
-    """Sums of counts by generating type, and how many types each can generate."""
-    for s in range(len(couples.row_starts) - 1):
-        for k in range(couples.row_starts[s], couples.row_starts[s + 1]):
-            state = couples.columns[k] if swap else s
-            totals[state] += counts[k]
-            supports[state] += 1
-
-
 @part
 def _entry(count, reference, alpha, bayes):
     """One entry of a table; ``reference`` belongs to its row: the sum of its counts, or digamma of its posterior."""
@@ -235,13 +222,17 @@ def _entry(count, reference, alpha, bayes):
 
 
 @kernel
-def references_of(totals, supports, alpha, bayes, references):
-    """What the entries of each row are divided by (``bayes``: as a logarithm)."""
-    for state in range(len(totals)):
-        if bayes:
-            references[state] = digamma(totals[state] + alpha * supports[state]) if supports[state] > 0.0 else 0.0
-        else:
-            references[state] = totals[state]
+def references_of(couples, counts, swap, alpha, bayes, totals, supports):
+    """Turn ``totals`` into what the entries of each row are divided by (``bayes``: as a logarithm), after adding up the
+    counts by generating type, and how many types each can generate; both may begin with those of other couples."""
+    for s in range(len(couples.row_starts) - 1):
+        for k in range(couples.row_starts[s], couples.row_starts[s + 1]):
+            state = couples.columns[k] if swap else s
+            totals[state] += counts[k]
+            supports[state] += 1
+    if bayes:
+        for state in range(len(totals)):
+            totals[state] = digamma(totals[state] + alpha * supports[state]) if supports[state] > 0.0 else 0.0
 
 
 @kernel
@@ -287,7 +278,6 @@ class _Table(NamedTuple):
 
 @part
 def _new_table(pairs):
-    """Room for every sentence pair."""
     m, n = 1, 1
     for sentence in range(len(pairs.cell_starts) - 1):
         m = max(m, pairs.state_starts[sentence + 1] - pairs.state_starts[sentence])
@@ -299,8 +289,7 @@ def _new_table(pairs):
 
 @part(bare=True)
 def _prepare(pairs, sentence, law, values, table):
-    """Fill all of the table that does not depend on the sweep; ``values`` float32 (n_cells,): the translation
-    probability of every cell."""
+    """Fill what does not depend on the sweep; ``values`` float32 (n_cells,): translation probabilities of cells."""
     width, start = len(law.jumps) // 2, pairs.cell_starts[sentence]
     m, n, state_step, output_step = shape_of(pairs, sentence)
     for before in range(m + 1):
@@ -318,7 +307,6 @@ def _prepare(pairs, sentence, law, values, table):
 
 
 def jump_sweep(semiring: int) -> Any:
-    """The kernel of the forward pass."""
 
     @part(bare=True)
     def sweep(law, table, m, n, logarithm):

@@ -137,7 +137,6 @@ def _weigh(pairs, cell, step, m, tally, laws, before, after, scratch):
 
 @part(bare=True)
 def _weight_of_none(tally, laws, output, before, after):
-    """The weight of no link."""
     share = (tally.nulls[output] + laws.alpha) / (tally.unlinked[0] + laws.alpha * laws.support)
     return laws.p0 * share * laws.jumps[len(laws.jumps) // 2 + after - before]
 
@@ -366,8 +365,7 @@ def _draw_pair(pair, laws, mirrored, sweeps, skip, scratch, stream):
 
 @kernel
 def draw_links(pairs, tally, laws, key, sweeps, skip, linked, links, nulls):
-    """Link probabilities of sentence pairs when the tally stands still: means over ``sweeps`` draws, the first ``skip``
-    of which do not count.
+    """Link probabilities under a fixed tally: means over ``sweeps`` draws, the first ``skip`` of which do not count.
 
     ``linked`` int32 (n_outputs,) are the links to start from; ``links`` and ``nulls`` as in ``em.posteriors``.
     The draws of a pair depend on ``key`` and on its words, not on where it stands.

@@ -41,19 +41,6 @@ class Texts(NamedTuple):
     target: np.ndarray
 
 
-class Rules(NamedTuple):
-    """Different rules with their links.
-
-    - ``rows``: int32 (n, SYMBOLS + LONGEST), source and target symbols; ``links``: uint64 (n,), bit ``8 i + j`` is set
-      if source symbol i of the rule is linked to target symbol j;
-    - ``counts``: float64 (n,).
-    """
-
-    rows: np.ndarray
-    links: np.ndarray
-    counts: np.ndarray
-
-
 @part
 def _tight(linked, pair, longest, tight):
     """Write for every source stretch (its first symbol, its length - 1) the first and last symbol of its tight target
@@ -86,19 +73,15 @@ def _tight(linked, pair, longest, tight):
 
 
 @part(bare=True)
-def _fits(linked, pair, i1, i2, gaps):
-    """Whether the source side is short enough, and a link is left outside the gaps (first and last symbol, or -1)."""
-    size = i2 - i1 + 1
-    for g in range(2):
-        if gaps[g, 0] >= 0:
-            size -= gaps[g, 1] - gaps[g, 0]
-    if size > SYMBOLS:
-        return False
-    for link in range(linked.starts[pair], linked.starts[pair + 1]):
-        i = linked.links[link, 0]
-        if i1 <= i <= i2 and not gaps[0, 0] <= i <= gaps[0, 1] and not gaps[1, 0] <= i <= gaps[1, 1]:
-            return True
-    return False
+def _size(span, gaps):
+    """How many symbols a source side has; a gap is one."""
+    return span[1] - span[0] + 1 - (gaps[0, 1] - gaps[0, 0]) - (gaps[1, 1] - gaps[1, 0])
+
+
+@part(bare=True)
+def _outside(i, span, gaps):
+    """Whether a source symbol belongs to a phrase pair, and to no gap of it."""
+    return span[0] <= i <= span[1] and not gaps[0, 0] <= i <= gaps[0, 1] and not gaps[1, 0] <= i <= gaps[1, 1]
 
 
 @part(bare=True)
@@ -120,7 +103,10 @@ def _side(symbols, span, gaps, row, places):
 def _emit(linked, texts, pair, span, gaps, places, out, at, fill):
     """If the rule of a phrase pair ``span`` (first and last source, first and last target symbol) with ``gaps``, int64
     (2, 4), likewise, or -1, is one, count it and, if ``fill``, write it to row ``at``; returns the next row."""
-    if not _fits(linked, pair, span[0], span[1], gaps):
+    begin, end, kept = linked.starts[pair], linked.starts[pair + 1], 0
+    for link in range(begin, end):
+        kept += _outside(linked.links[link, 0], span, gaps)
+    if kept == 0 or _size(span, gaps) > SYMBOLS:
         return at
     if not fill:
         return at + 1
@@ -129,9 +115,9 @@ def _emit(linked, texts, pair, span, gaps, places, out, at, fill):
     _side(texts.source[s:], span[:2], gaps[:, :2], row[:SYMBOLS], places[0])
     _side(texts.target[t:], span[2:], gaps[:, 2:], row[SYMBOLS : SYMBOLS + LONGEST], places[1])
     row[-2], row[-1] = 0, 0
-    for link in range(linked.starts[pair], linked.starts[pair + 1]):
+    for link in range(begin, end):
         i, j = linked.links[link, 0], linked.links[link, 1]
-        if span[0] <= i <= span[1] and not gaps[0, 0] <= i <= gaps[0, 1] and not gaps[1, 0] <= i <= gaps[1, 1]:
+        if _outside(i, span, gaps):
             bit = 8 * places[0, i - span[0]] + places[1, j - span[2]]
             if bit < 32:
                 row[-2] |= np.int32(1) << np.int32(bit)
@@ -189,8 +175,14 @@ def number_rows(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return intern(np.ascontiguousarray(rows).ravel(), np.arange(n) * width, np.full(n, width))
 
 
-def extract_rules(linked: Linked, texts: Texts, weights: np.ndarray, longest: int = LONGEST) -> Rules:
-    """All rules of a text with their counts; ``weights``: float64 (n_pairs,), how much each pair counts."""
+def extract_rules(
+    linked: Linked, texts: Texts, weights: np.ndarray, longest: int = LONGEST
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """All different rules of a text with their links; ``weights``: float64 (n_pairs,), how much each pair counts.
+
+    Returns rows int32 (n, SYMBOLS + LONGEST), source and target symbols; links uint64 (n,), where bit ``8 i + j`` is
+    set if source symbol i of the rule is linked to target symbol j; and counts float64 (n,).
+    """
     if not 1 <= longest <= LONGEST:
         raise ValueError(f"phrases have 1 to {LONGEST} symbols, not {longest}")
     texts = Texts(frozen(texts.source, np.int32), frozen(texts.target, np.int32))
@@ -206,7 +198,7 @@ def extract_rules(linked: Linked, texts: Texts, weights: np.ndarray, longest: in
             rows, counts = _merged(rows, counts, waiting)
     rows, counts = _merged(rows, counts, waiting)
     low, high = (rows[:, column].astype(np.uint32).astype(np.uint64) for column in (-2, -1))
-    return Rules(rows[:, :-2], low | high << np.uint64(32), counts)
+    return rows[:, :-2], low | high << np.uint64(32), counts
 
 
 def _merged(
@@ -222,7 +214,7 @@ def _merged(
 @part(bare=True)
 def _pattern(tokens, span, gaps, places, out, at, fill):
     """A stretch with gaps as a source side, if it is short enough; returns the next row."""
-    if span[1] - span[0] + 1 - (gaps[0, 1] - gaps[0, 0]) - (gaps[1, 1] - gaps[1, 0]) > SYMBOLS:
+    if _size(span, gaps) > SYMBOLS:
         return at
     if fill:
         _side(tokens, span, gaps, out[at], places)

@@ -1,42 +1,37 @@
 """A globally normalised log-linear model of one sentence pair.
 
-Each output t_j comes from a position a_j of the other side, 0 being the null word, and from nowhere else:
+Each output t_j comes from a position a_j of the other side, 0 being the null word:
 
     p(t, a | s) = exp(theta . H(t, a, s)) / Z(s)
     H = sum over j of lex(s_a, t_j) + pos(a_j, j) + path(a_{j-1}, a_j) + cycle
 
-Z sums over all alignments and over all outputs that the *neighbourhood* of each state's word allows: an entry of that
+Z sums over all alignments and over all outputs that the *neighbourhood* of each state's word allows; an entry of that
 table, a state type with an output type, is a couple. ``lex`` is a list of features for every couple. All couples of a
-word are parallel edges between the same states, so their weights are added up once for each word, not once for each
-position and path: what remains is a chain over states. The likelihood needs two sums over that chain: *clamped* to the
-outputs that are there, and *free*; its gradient is the difference of the features expected under both. This module has
-the records and lays out the states and steps of a sentence pair, ``loglinear_paths`` sums over them,
-learns and aligns.
+word are parallel edges between the same states, so their weights are added up once for each word; what remains is a
+chain over states. The likelihood needs two sums over that chain: *clamped* to the outputs that are there, and *free*;
+its gradient is the difference of the features expected under both. This module has the records and lays out the states
+and steps of a sentence pair; ``loglinear_paths`` sums over them, learns and aligns.
 
-States of a sentence pair: the null word (with ``remember``: one null copy for each position, which remembers it), and
-each position of a word. Where the word can be copied, that is, its neighbourhood has its own string, the position has
-two: one that emits the copy, one that emits the rest, so that a feature can see a copy follow another translation.
+States of a sentence pair: the null word (with ``remember``: a null copy for each position, which remembers it), and
+each position of a word. A position whose word can be copied (its neighbourhood has the same string) has two states, one
+that emits the copy and one that emits the rest, so that a feature can see a copy follow another translation. Distances
+are binned by their logarithm. A place is a position from 1, ``NULL``, ``BEGIN`` or ``STOP``.
 
-Distances are seen in bins by their logarithm. A place is a position from 1, ``NULL``, ``BEGIN`` or ``STOP``.
-
-The weights are learned online (``Online``) by stochastic gradient ascent with an L1 penalty, by one of two rules.
-Cumulative: every step may take up to ``rate * penalty`` from the size of every weight. The total that each weight could
-have paid by now is kept in one number, ``owed``, and what each has paid so far in ``paid``. Weights that cannot pay
-become zero, and stay so until a gradient is strong enough. Adaptive: the rate of each weight is divided by the root of
-its squared gradients so far, so that rare features learn as fast as frequent ones; the penalty shrinks weights at the
-same rates. A step touches only the features that are active in it. Under both rules a feature settles what it owes when
-it is next read, and the result is the same as if all of them had been charged after every step. A learner is used in
-turns: ``weight`` reads (and makes active), ``gradient`` is added to, ``step`` moves all active weights and begins the
-next turn. A learner whose clock is negative only reads.
-
-``similarities`` says how alike strings are, by the edit distance in one row of its table.
+The weights are learned online (``Online``) by stochastic gradient ascent with an L1 penalty. Cumulative: every step may
+take up to ``rate * penalty`` from the size of every weight; ``owed`` is the total that each weight could have paid by
+now, ``paid`` what each has paid. Weights that cannot pay become zero, until a gradient is strong enough. Adaptive: the
+rate of each weight is divided by the root of its squared gradients so far, so that rare features learn as fast as
+frequent ones; the penalty shrinks weights at the same rates. A step touches only the features that are active in it: a
+feature settles what it owes when it is next read, with the same result as if all had been charged after every step.
+``weight`` reads (and makes active), ``gradient`` is added to, ``step`` moves all active weights and begins the next
+turn. A learner whose clock is negative only reads.
 
 Dyer, Clark, Lavie and Smith, "Unsupervised word alignment with arbitrary features", 2011: the model is that of section
 2, the neighbourhood that of section 3.3, the features of a path and the similarity those of section 4. Their a_j, s, t,
 n, H and theta are ours; their Omega_s is the neighbourhood of s. Tsuruoka, Tsujii and Ananiadou, "Stochastic gradient
 descent training for L1-regularized log-linear models with cumulative penalty", 2009 (``owed`` and ``paid`` are their u
 and q); Duchi, Hazan and Singer, "Adaptive subgradient methods for online learning and stochastic optimization", 2011;
-Wagner and Fischer, "The string-to-string correction problem", 1974.
+Wagner and Fischer, "The string-to-string correction problem", 1974 (``similarities``).
 """
 
 from __future__ import annotations
@@ -51,6 +46,7 @@ from corpuscle.compiled import kernel, part
 NULL, BEGIN, STOP = 0, -1, -2
 CLASS_UNKNOWN, CLASS_BEGIN, CLASS_STOP, CLASS_NULL, FIRST_CLASS = 0, 1, 2, 3, 4
 """Classes that no learned class stands for; learned ones follow."""
+_CLASSES = CLASS_NULL, CLASS_BEGIN, CLASS_STOP  # of NULL, BEGIN and STOP
 
 BINS = 25
 """Bins of lengths and distances: round(log1.3 d), the last for all that is longer."""
@@ -201,12 +197,8 @@ def lengths_of(text, sentence):
 
 @part(bare=True)
 def _class_at(text, begin, place):
-    if place == NULL:
-        return CLASS_NULL
-    if place == BEGIN:
-        return CLASS_BEGIN
-    if place == STOP:
-        return CLASS_STOP
+    if place <= 0:
+        return _CLASSES[-place]
     return text.types[CLASS, text.states[begin + place - 1]]
 
 
@@ -218,16 +210,11 @@ def _bigram(text, shape, sentence, before, after):
         m, _ = lengths_of(text, sentence)
         known = text.bigrams[text.starts[BIGRAMS, sentence] + (before - 1) * m + after - 1]
         return shape.bigram + known if known >= 0 else -1
-    edge = shape.bigram_edge
-    if before > 0:
-        kind = 0 if after == NULL else 1
-        return edge + kind * shape.types + text.types[KNOWN, text.states[begin + before - 1]]
-    if after > 0:
-        kind = 2 if before == NULL else 3
-        return edge + kind * shape.types + text.types[KNOWN, text.states[begin + after - 1]]
-    if before == NULL:
-        return edge + 4 * shape.types + (0 if after == NULL else 1)
-    return edge + 4 * shape.types + 2
+    if before > 0 or after > 0:  # a word, then null or the end; or null or the beginning, then a word
+        kind = int(after == STOP) if before > 0 else 2 + int(before == BEGIN)
+        word = text.types[KNOWN, text.states[begin + max(before, after) - 1]]
+        return shape.bigram_edge + kind * shape.types + word
+    return shape.bigram_edge + 4 * shape.types + (2 if before == BEGIN else 1 if after == STOP else 0)
 
 
 @part(bare=True)

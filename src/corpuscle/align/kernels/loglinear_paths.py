@@ -2,9 +2,8 @@
 expect; of a learned model the scores of couples, the probabilities of links and the best alignments.
 
 A sum is over the alignments of the outputs that are there (``CLAMPED``) or over those of all outputs that the
-neighbourhood allows (``FREE``). A batch of sentence pairs is scored with the same weights, so the couples of each word
-in it are scored once for the batch, and the free expectations of a word, which all its positions share, are handed to
-its couples once for the batch.
+neighbourhood allows (``FREE``). A batch of sentence pairs is scored with the same weights: the couples of each word are
+scored once per batch, and the free expectations of a word, shared by all its positions, are handed to its couples once.
 
 Dyer, Clark, Lavie and Smith, "Unsupervised word alignment with arbitrary features", 2011, section 3.1, equation 1 (the
 gradient), and section 3.2: ``FREE`` sums over the discriminative neighbourhood, ``CLAMPED`` over its paths that spell
@@ -320,11 +319,10 @@ def couple_scores(neighbours, weights, scores):
 def link_posteriors(direction, first, last, links, nulls):
     """Link probabilities of sentence pairs first..last-1, given the outputs; none where a side is longer than LONGEST.
 
-    Fills ``links`` float32, cell by cell from that of the first pair on, and ``nulls`` float32, by output. Returns the
-    sum of the logarithms of the sums over alignments.
+    Fills ``links`` float32, cell by cell from that of the first pair on, and ``nulls`` float32, by output.
     """
     text, work = direction.text, direction.work
-    total, cell = 0.0, 0
+    cell = 0
     for sentence in range(first, last):
         m, n = lengths_of(text, sentence)
         start = text.starts[OUTPUTS, sentence] - text.starts[OUTPUTS, first]
@@ -334,7 +332,8 @@ def link_posteriors(direction, first, last, links, nulls):
             cell += m * n
             continue
         s = lay_out(direction, sentence)
-        total += exponentiate(work, n, s) + sum_paths(direction, sentence, s, np.int64(CLAMPED))
+        exponentiate(work, n, s)
+        sum_paths(direction, sentence, s, np.int64(CLAMPED))
         for j in range(n):
             for q in range(s):
                 value = work.outputs[MARGINALS, j, q]
@@ -343,7 +342,6 @@ def link_posteriors(direction, first, last, links, nulls):
                 else:
                     links[cell + (work.states[PLACE, q] - 1) * n + j] += value
         cell += m * n
-    return total
 
 
 @kernel

@@ -1,31 +1,28 @@
-"""Monotone many-to-many alignment: two sequences are cut side by side into pieces; EM learns how likely each piece is.
+"""Monotone many-to-many alignment: two sequences are cut side by side into pieces, whose probabilities EM learns.
 
 A piece is a few source symbols with a few target symbols, see ``SHAPES`` (Jiampojamarn, Kondrak and Sherif, "Applying
 many-to-many alignments and hidden Markov models to letter-to-phoneme conversion", 2007, section 3). The probability of
 a pair is the sum over all ways to cut it of the product of its pieces' probabilities: one distribution over all pieces,
 so both directions are learned at once and nothing can cross.
 
-All ways to cut two sequences of n and m symbols are paths in a grid with the cells (i, j), i = 0..n, j = 0..m: so much
-of both has been read. A piece of shape (a, b) takes a symbols of the first and b of the second sequence, and is an edge
-from (i - a, j - b) to (i, j). A path from (0, 0) to (n, m) is a way to cut both; its weight is the product of the
-weights of its pieces,
+The ways to cut sequences of n and m symbols are the paths from (0, 0) to (n, m) in a grid of cells (i, j): i and j
+symbols have been read. A piece of shape (a, b) is an edge from (i - a, j - b) to (i, j), so
 
     table[i, j] = plus over the shapes (a, b) of table[i - a, j - b] weights[piece of this shape that ends in (i, j)].
 
-Row by row, every cell comes after those that it needs. ``expectations`` is the same sweep reversed: what reaches a cell
-from the end is handed back along its edges, and with the forward table says how often each piece is expected.
-``best_path`` reads the best way to cut from the finished table of the best: the last edge is one whose score equals
-that of the cell. Sums are not scaled: names and words have a few dozen symbols. A pair whose sum underflows has no
-weight. In these kernels
+``expectations`` is the same sweep reversed: what reaches a cell from the end is handed back along its edges, and with
+the forward table says how often each piece is expected. ``best_path`` reads the best way to cut from the finished
+table: the last edge is one whose score equals that of the cell. Sums are not scaled, since names have a few dozen
+symbols; a pair whose sum underflows has no weight. In these kernels
 
 - ``units``: int32 (cells, shapes), the piece of each shape that ends in a cell, -1 where it does not fit; cell (i, j)
   has number ``i width + j``, with a width of m + 1;
 - ``shapes``: int64 (shapes, 2), never (0, 0); ``weights``: float64 (n_pieces,), for the best path their logarithms.
 
-Links of other aligners are repaired (``uncross``, ``attach_targets``: no crossing links, and no target letter without
-one), and names are cut into the smallest pieces that no link leaves, from left to right over the links of each pair.
-PVS and Parikh, "Phrase-based transliteration system with simple heuristics", 2010 (rules on links); Bisani and Ney,
-"Joint-sequence models for grapheme-to-phoneme conversion", 2008 (pieces).
+Links of other aligners are repaired (``uncross``, ``attach_targets``: no crossing links, no target letter without one),
+and names are cut into the smallest pieces that no link leaves (``blocks``). PVS and Parikh, "Phrase-based
+transliteration system with simple heuristics", 2010 (rules on links); Bisani and Ney, "Joint-sequence models for
+grapheme-to-phoneme conversion", 2008 (pieces).
 """
 
 from __future__ import annotations
@@ -40,7 +37,9 @@ import numpy as np
 from corpuscle.compiled import frozen, kernel, part
 from corpuscle.engine.dp import MAX, SUM
 from corpuscle.engine.phrase_extraction import Linked, Occurrences, intern, sorted_links
+from corpuscle.engine.phrase_extraction import linked as as_linked
 from corpuscle.scale import chunks_of
+from corpuscle.text.corpus import starts_of
 
 SHAPES = frozen(np.array([(1, 1), (1, 2), (2, 1), (1, 3), (1, 0), (0, 1)]), np.int64)
 """The pieces: so many source with so many target symbols. A target symbol alone is allowed only as a last resort: it is
@@ -160,7 +159,7 @@ def _spell(source, source_starts, target, target_starts, starts, shapes, spelled
 def grid(source: np.ndarray, source_starts: np.ndarray, target: np.ndarray, target_starts: np.ndarray) -> Grid:
     """The grids of all pairs of sequences, each given by symbols (from 1 on) and starts."""
     n, m = np.diff(source_starts), np.diff(target_starts)
-    starts = np.append(0, np.cumsum((n + 1) * (m + 1)))
+    starts = starts_of((n + 1) * (m + 1))
     spelled = np.zeros((starts[-1], len(SHAPES), 5), np.int32)
     fits = np.zeros((starts[-1], len(SHAPES)), bool)
     sides = frozen(source, np.int32), frozen(source_starts, np.int64), frozen(target, np.int32)
@@ -241,10 +240,15 @@ def links(grid: Grid, probability: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 @kernel
-def _uncross(linked, weights, keep):
-    """The chain of links that rise on both sides, by a program over pairs of links: best[b] is that of the best chain
-    that ends in link b. Links are sorted by source, so only targets are compared."""
+def uncross(linked, weights):
+    """Which links to keep so that none cross, bool (n_links,): as many as possible, then those of largest weight.
+
+    The links of a pair are sorted by source, then target position. Links (i, j) and (i', j') cross if
+    (i - i')(j - j') < 0. What stays is a chain of links that rise on both sides: best[b] is that of the best chain that
+    ends in link b; only targets need comparing.
+    """
     links, starts = linked.links, linked.starts
+    keep = np.zeros(len(links), np.bool_)
     for pair in range(len(starts) - 1):
         begin, n = starts[pair], starts[pair + 1] - starts[pair]
         total = 0.0
@@ -264,16 +268,6 @@ def _uncross(linked, weights, keep):
         while top >= 0:
             keep[begin + top] = True
             top = back[top]
-
-
-def uncross(linked: Linked, weights: np.ndarray) -> np.ndarray:
-    """Which links to keep so that none cross, bool (n_links,): as many as possible, then those of largest weight.
-
-    The links of a pair are sorted by source, then target position. Links (i, j) and (i', j') cross if
-    (i - i')(j - j') < 0.
-    """
-    keep = np.zeros(len(linked.links), bool)
-    _uncross(linked, frozen(weights, np.float64), keep)
     return keep
 
 
@@ -321,77 +315,51 @@ def attach_targets(linked: Linked) -> tuple[np.ndarray, np.ndarray]:
     return sorted_links(out[: out_starts[-1]], out_starts), out_starts
 
 
-@part
-def _cut(to_target, to_source, source, target, out, at):
-    """Cut a pair into its smallest closed pieces, from left to right; returns where the next piece is written.
-
-    ``to_target[i]`` is the last target position linked to source i, -1 without links; ``to_source[j]`` likewise. Pieces
-    are rows of ``out``: begin and length of the source, begin and length of the target, counted from ``source`` and
-    ``target``. Symbols without links are pieces of their own.
-    """
-    n, m = len(to_target), len(to_source)
-    i = j = 0
-    while i < n or j < m:
-        if i < n and to_target[i] < 0:
-            i2, j2 = i + 1, j
-        elif j < m and to_source[j] < 0:
-            i2, j2 = i, j + 1
-        else:
-            i2, j2 = i + 1, j + 1
-            # A piece is closed when no symbol inside is linked to one outside: each end pushes the other on.
-            k, other = i, j
-            while k < i2 or other < j2:
-                if k < i2:
-                    j2 = max(j2, to_target[k] + 1)
-                    k += 1
-                else:
-                    i2 = max(i2, to_source[other] + 1)
-                    other += 1
-        out[at, 0], out[at, 1], out[at, 2], out[at, 3] = source + i, i2 - i, target + j, j2 - j
-        at += 1
-        i, j = i2, j2
-    return at
-
-
 @kernel
-def _blocks(linked, out, out_starts):
+def blocks(linked):
+    """The smallest pieces of every pair that no link leaves, from left to right: int64 (n_pieces, 4) with begin and
+    length of source and target in the whole text; and where those of each pair begin. Unlinked symbols stand alone."""
     links, starts, source_starts, target_starts = linked
+    out, out_starts = np.empty((source_starts[-1] + target_starts[-1], 4), np.int64), np.zeros_like(starts)
     at = 0
     for pair in range(len(starts) - 1):
-        to_target = np.full(source_starts[pair + 1] - source_starts[pair], -1)
-        to_source = np.full(target_starts[pair + 1] - target_starts[pair], -1)
+        source, target = source_starts[pair], target_starts[pair]
+        n, m = source_starts[pair + 1] - source, target_starts[pair + 1] - target
+        to_target, to_source = np.full(n, -1), np.full(m, -1)  # the last position linked to each, -1 without links
         for link in range(starts[pair], starts[pair + 1]):
             i, j = links[link, 0], links[link, 1]
             to_target[i], to_source[j] = max(to_target[i], j), max(to_source[j], i)
-        at = _cut(to_target, to_source, source_starts[pair], target_starts[pair], out, at)
+        i = j = 0
+        while i < n or j < m:
+            if i < n and to_target[i] < 0:
+                i2, j2 = i + 1, j
+            elif j < m and to_source[j] < 0:
+                i2, j2 = i, j + 1
+            else:
+                i2, j2 = i + 1, j + 1
+                # A piece is closed when no symbol inside is linked to one outside: each end pushes the other on.
+                k, other = i, j
+                while k < i2 or other < j2:
+                    if k < i2:
+                        j2 = max(j2, to_target[k] + 1)
+                        k += 1
+                    else:
+                        i2 = max(i2, to_source[other] + 1)
+                        other += 1
+            out[at, 0], out[at, 1], out[at, 2], out[at, 3] = source + i, i2 - i, target + j, j2 - j
+            at += 1
+            i, j = i2, j2
         out_starts[pair + 1] = at
-
-
-@kernel
-def _phrase_blocks(rows, out, out_starts):
-    at = 0
-    for row in range(len(rows.links)):
-        to_target, to_source = np.full(rows.source_length[row], -1), np.full(rows.target_length[row], -1)
-        for i in range(len(to_target)):
-            for j in range(len(to_source)):
-                if rows.links[row] >> np.uint64(8 * i + j) & np.uint64(1):  # 8 rows of 8 bits
-                    to_target[i], to_source[j] = max(to_target[i], j), max(to_source[j], i)
-        at = _cut(to_target, to_source, rows.source[row], rows.target[row], out, at)
-        out_starts[row + 1] = at
-
-
-def blocks(linked: Linked) -> tuple[np.ndarray, np.ndarray]:
-    """The smallest pieces of every pair that no link leaves, from left to right: int64 (n_pieces, 4) with begin and
-    length of source and target in the whole text; and where each pair's pieces begin."""
-    out = np.empty((int(linked.source_starts[-1] + linked.target_starts[-1]), 4), np.int64)
-    out_starts = np.zeros(len(linked.starts), np.int64)
-    _blocks(linked, out, out_starts)
-    return out[: out_starts[-1]], out_starts
+    return out[:at], out_starts
 
 
 def phrase_blocks(rows: Occurrences) -> tuple[np.ndarray, np.ndarray]:
     """The smallest pieces of phrase pairs, as ``blocks`` gives them, and where each phrase pair's pieces begin."""
-    out = np.empty((int(rows.source_length.sum() + rows.target_length.sum()), 4), np.int64)
-    out_starts = np.zeros(len(rows.links) + 1, np.int64)
-    _phrase_blocks(rows, out, out_starts)
-    return out[: out_starts[-1]], out_starts
+    bits = np.unpackbits(rows.links.astype("<u8").view(np.uint8).reshape(-1, 8), axis=1, bitorder="little")
+    row, bit = np.nonzero(bits)  # eight rows of eight bits
+    lengths = np.bincount(row, minlength=len(rows.links)), rows.source_length, rows.target_length
+    starts, source_starts, target_starts = map(starts_of, lengths)
+    pieces, piece_starts = blocks(as_linked(np.column_stack([bit // 8, bit % 8]), starts, source_starts, target_starts))
+    begins = np.column_stack([rows.source - source_starts[:-1], rows.target - target_starts[:-1]])
+    pieces[:, ::2] += np.repeat(begins, np.diff(piece_starts), axis=0)
+    return pieces, piece_starts

@@ -1,16 +1,15 @@
 """Monotone phrase decoding: the best, and the n best, ways to rewrite a sequence phrase by phrase from left to right.
 
-``forward`` fills the stacks of hypotheses. A rewriting is scored by its options, by a language model of the target, by
-a joint model of both sides, whose symbols are small pieces of source and target together, and by how well those pieces
-suit their places in the source. A hypothesis covers the first q source symbols and ends in a state of each model (kept
-as one number); what can follow depends on nothing else, so hypotheses with the same q and states are recombined: the
-best one stands for all, the others are kept as edges into it. All hypotheses of a stack q cover the same symbols and
-can be compared as they are, so the best ``beam`` of them are kept, and those within ``threshold`` of the best. Stacks
-are filled from those before them, best hypotheses and options first, so that a look at the sum of both ends the loop
-early: the models only take away (as long as their weights are not negative).
+``_forward`` fills the stacks of hypotheses. A rewriting is scored by its options, by a language model of the target, by
+a joint model whose symbols are small pieces of source and target together, and by how well those pieces suit their
+places in the source. A hypothesis covers the first q source symbols and ends in a state of each model, kept as one
+number; nothing else matters for what follows, so hypotheses with the same q and states are recombined. All hypotheses
+of a stack q cover the same symbols and can be compared as they are: the best ``beam`` of them are kept, and those
+within ``threshold`` of the best. Stacks are filled from those before them, best hypotheses and options first; as the
+models only take away (as long as their weights are not negative), a look at the sum of both ends the loop early.
 
-The best rewriting is read from the stacks by following back pointers; hypotheses and the edges between them are a
-lattice, from which ``engine.dp.nbest`` takes the n best.
+The best rewriting is read by following back pointers; hypotheses and the edges between them are a lattice, which
+``engine.phrase_decoding`` searches for the n best.
 
 Koehn, "Statistical machine translation", 2010, chapter 6 (decoding): stacks, recombination, histogram and threshold
 pruning; without reordering.
@@ -18,7 +17,8 @@ pruning; without reordering.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -43,8 +43,7 @@ from corpuscle.transliterate.kernels import windows
 
 
 class Models(NamedTuple):
-    """The language model of the target, the joint model of pieces, and the model of pieces at their places (which has
-    nothing to say if it has no pieces)."""
+    """The language model of the target, the joint model of pieces, and that of pieces at places, if any."""
 
     language: Automaton
     joint: Automaton
@@ -96,8 +95,17 @@ class Work(NamedTuple):
     endings: np.ndarray
 
 
-def buffers(options: Options, models: Models, limits: Limits, longest: int, edges: int) -> Work:
+class Problem(NamedTuple):
+    """What is the same for all sequences."""
+
+    options: Options
+    models: Models
+    limits: Limits
+
+
+def _buffers(problem: Problem, longest: int, edges: int) -> Work:
     """Room for sequences of at most ``longest`` symbols, and for ``edges`` (none if one rewriting is wanted)."""
+    options, models, limits = problem
     most = int(np.diff(options.first_option).max(initial=1))
     pieces = len(models.windows.starts) - 1 if len(models.windows.pieces) else 0
     return Work(
@@ -126,8 +134,9 @@ def _suits(options, models, option, p, n, places):
 
 
 @part(bare=True)
-def _rank(options, models, source, limits, work):
+def _rank(problem, source, work):
     """Fill ``ranked`` and ``values``: the options of every stretch with all that can be said before searching."""
+    options, models, limits = problem
     judged = len(models.windows.pieces) > 0
     if judged:
         windows.judge(models.windows, source, work.room, work.places)
@@ -191,13 +200,13 @@ def _read(models, options, option, both, score, limits, reach):
 
 
 @part(bare=True)
-def forward(options, models, source, copies, limits, work):
-    """Fill the stacks, and ``endings``. Edges are kept only if more than one rewriting is wanted; returns how many, or
-    ``NO_ROOM``."""
+def _forward(problem, source, copies, work):
+    """Fill the stacks and ``endings``; returns the number of edges, kept if ``n_best`` > 1, or ``NO_ROOM``."""
     n, stacks = len(source), work.stacks
+    options, models, limits = problem
     bounded = limits.language >= 0.0 and limits.joint >= 0.0
     find_nodes(options, source, limits.longest, work.nodes)
-    _rank(options, models, source, limits, work)
+    _rank(problem, source, work)
     begin(stacks, _both(np.int64(limits.initial), np.int64(limits.joint_initial)), 0.0)
     n_edges = np.int64(0)
     for q in range(1, n + 1):
@@ -234,9 +243,9 @@ def forward(options, models, source, copies, limits, work):
 
 
 @part(bare=True)
-def _write(options, models, limits, n, score, row, first, last, work, out):
-    """Write what is said about a rewriting of n symbols whose segments, first..last-1, have been written: its score and
-    the log probabilities of the whole."""
+def _write(problem, n, score, row, first, last, work, out):
+    """Write the score and log probabilities of a rewriting of n symbols, whose segments, first..last-1, are written."""
+    options, models, limits = problem
     out.segment_starts[row + 1], out.scores[row] = last, score
     state, total = np.int64(limits.initial), 0.0
     joint, joint_total = np.int64(limits.joint_initial), 0.0
@@ -265,7 +274,7 @@ def _write(options, models, limits, n, score, row, first, last, work, out):
 
 
 _EDGES = 20_000  # room in the beginning
-_MOST_POPS = 200_000  # so many partial paths of the lattice are looked at for the n best of one sequence
+MOST_POPS = 200_000  # so many partial paths of the lattice are looked at for the n best of one sequence
 
 
 class Derivations(NamedTuple):
@@ -295,101 +304,78 @@ class Sequences(NamedTuple):
     copies: np.ndarray
 
 
-class Problem(NamedTuple):
-    """What is the same for all sequences."""
-
-    options: Options
-    models: Models
-    limits: Limits
-
-
-@kernel(bare=True)
-def _best(options, models, limits, names, work, out):
-    """Write the best rewriting of every sequence."""
-    rows, at = np.int64(0), np.int64(0)
-    for name in range(len(names.starts) - 1):
-        begin, end = names.starts[name], names.starts[name + 1]
-        n = end - begin
-        forward(options, models, names.tokens[begin:end], names.copies[begin:end], limits, work)
-        best, top = best_end(work.stacks, work.endings, n)
-        if n > 0 and best >= 0:
-            begin, last = at, best
-            while last > 0:  # once along the back pointers to count the phrases, once to write them from the end
-                at += 1
-                last = work.stacks.back[last]
-            last, q = best, n
-            for s in range(at - 1, begin - 1, -1):
-                p = stack_of(work.stacks.first, work.stacks.back[last])
-                out.segments[s, 0], out.segments[s, 1] = work.stacks.choice[last], q - p
-                last, q = work.stacks.back[last], p
-            _write(options, models, limits, n, top, rows, begin, at, work, out)
-            rows += 1
-        out.starts[name + 1] = rows
+@part(bare=True)
+def _segment(stacks, back, into, option, out, at):
+    length = stack_of(stacks.first, into) - stack_of(stacks.first, back)
+    out.segments[at, 0], out.segments[at, 1] = option, length
 
 
 @kernel
-def _several(options, models, limits, names, name, work, out):
-    """Write the n best rewritings of the sequences from ``name`` on after those before it, which are there; returns the
+def _decode(problem, names, name, work, out):
+    """Write the best rewritings of the sequences from ``name`` on after those before it, which are there; returns the
     sequence before which there was no room for edges, or how many there are."""
-    rows = out.starts[name]
+    rows, stacks, first = out.starts[name], work.stacks, work.stacks.first
     at = out.segment_starts[rows]
     while name < len(names.starts) - 1:
-        begin, end = names.starts[name], names.starts[name + 1]
-        n = end - begin
-        n_edges = forward(options, models, names.tokens[begin:end], names.copies[begin:end], limits, work)
+        a, b = names.starts[name], names.starts[name + 1]
+        n = b - a
+        n_edges = _forward(problem, names.tokens[a:b], names.copies[a:b], work)
         if n_edges == NO_ROOM:
             break
-        first, stacks = work.stacks.first, work.stacks
-        if n > 0 and first[n] < first[n + 1]:
+        if n > 0 and first[n] < first[n + 1] and problem.limits.n_best == 1:
+            best, score = best_end(stacks, work.endings, n)
+            begin, last = at, best
+            while last > 0:  # once along the back pointers to count the phrases, once to write them from the end
+                at, last = at + 1, stacks.back[last]
+            last = best
+            for s in range(at - 1, begin - 1, -1):
+                _segment(stacks, stacks.back[last], last, stacks.choice[last], out, s)
+                last = stacks.back[last]
+            _write(problem, n, score, rows, begin, at, work, out)
+            rows += 1
+        elif n > 0 and first[n] < first[n + 1]:
             ranked, items, done = search(
-                options, limits, first[: n + 2], work.endings, stacks.scores, stacks.edges[:, :n_edges], _MOST_POPS
-            )
+                problem.options, problem.limits, first[: n + 2], work.endings, stacks.scores,
+                stacks.edges[:, :n_edges], MOST_POPS,
+            )  # fmt: skip
             for item in done:
-                begin, step_item, p = at, item, 0
-                while items.edges[step_item] >= 0:
-                    edge = items.edges[step_item]
-                    q = stack_of(first, np.int64(ranked[0, edge]))
-                    out.segments[at, 0], out.segments[at, 1] = np.int64(ranked[2, edge]), q - p
-                    p = q
-                    at += 1
-                    step_item = items.following[step_item]
-                _write(options, models, limits, n, items.after[item], rows, begin, at, work, out)
+                begin, follower = at, item
+                while items.edges[follower] >= 0:
+                    edge = items.edges[follower]
+                    into, back = np.int64(ranked[0, edge]), np.int64(ranked[1, edge])
+                    _segment(stacks, back, into, np.int64(ranked[2, edge]), out, at)
+                    at, follower = at + 1, items.following[follower]
+                _write(problem, n, items.after[item], rows, begin, at, work, out)
                 rows += 1
         name += 1
         out.starts[name] = rows
     return name
 
 
-def prepared(given: Sequences, n_best: int, logs: int, columns: int) -> tuple[Sequences, Derivations, int]:
-    """Sequences in arrays of the types that kernels are compiled for, room for the ``n_best`` derivations of each, with
-    so many logs and columns of segments, and the length of the longest."""
-    sequences = Sequences(
-        frozen(given.tokens, np.int32), frozen(given.starts, np.int64), frozen(given.copies, np.int32)
-    )
-    rows, segments = n_best * (len(given.starts) - 1), n_best * len(given.tokens)
-    starts, segment_starts = np.zeros(len(given.starts), np.int64), np.zeros(rows + 1, np.int64)
+def decoded(
+    given: Sequences, problem: Any, logs: int, columns: int, run: Callable[..., int], buffers: Callable[..., Any],
+    edges: int,
+) -> Derivations:  # fmt: skip
+    """The best derivations of some sequences, with so many ``logs`` and ``columns`` of segments.
+
+    ``run``: a kernel that stops before the first sequence whose lattice has no room; it goes on there with four times
+    as much, at first with room for so many ``edges``.
+    """
+    n_best, count = problem.limits.n_best, len(given.starts) - 1
+    types = np.int32, np.int64, np.int32
+    sequences = Sequences(*(frozen(each, dtype) for each, dtype in zip(given, types, strict=True)))
+    rows, segments, longest = n_best * count, n_best * len(given.tokens), int(np.diff(given.starts).max(initial=0))
+    starts, segment_starts = np.zeros(count + 1, np.int64), np.zeros(rows + 1, np.int64)
     room = np.empty((rows, logs)), segment_starts, np.empty((segments, columns), np.int32)
-    return sequences, Derivations(starts, np.empty(rows), *room), int(np.diff(given.starts).max(initial=0))
-
-
-def trimmed(out: Derivations) -> Derivations:
-    """Derivations without the room that was left."""
-    rows = int(out.starts[-1])
-    parts = out.logs[:rows], out.segment_starts[: rows + 1], out.segments[: int(out.segment_starts[rows])]
-    return Derivations(out.starts, out.scores[:rows], *parts)
+    out, at, edges = Derivations(starts, np.empty(rows), *room), 0, edges if n_best > 1 else 0
+    while at < count:
+        at = run(problem, sequences, at, buffers(problem, longest, edges), out)
+        edges *= 4
+    rows = int(starts[-1])
+    parts = out.logs[:rows], segment_starts[: rows + 1], out.segments[: int(segment_starts[rows])]
+    return Derivations(starts, out.scores[:rows], *parts)
 
 
 def decode(names: Sequences, problem: Problem) -> Derivations:
     """The best rewritings of some sequences."""
-    options, models, limits = problem
-    names, out, longest = prepared(names, limits.n_best, 3, 2)
-    if limits.n_best == 1:
-        _best(options, models, limits, names, buffers(options, models, limits, longest, 0), out)
-    else:
-        room, name = _EDGES, 0
-        while name < len(names.starts) - 1:
-            # The kernel stops where a lattice has no room, and goes on there with four times as much.
-            work = buffers(options, models, limits, longest, room)
-            name = _several(options, models, limits, names, name, work, out)
-            room *= 4
-    return trimmed(out)
+    return decoded(names, problem, 3, 2, _decode, _buffers, _EDGES)

@@ -1,12 +1,11 @@
 """Which piece stands at a place, judged by the symbols around it: logistic regression over windows of a source.
 
 A piece is a few source symbols together with what they become. At a place of a source all pieces compete whose source
-symbols stand there; the probability of each is proportional to the exponential of the sum of its weights, one for each
-feature of the place. Features are the stretches of symbols that contain the place or end right before it (within
-``radius`` of it), and, since spelling conventions hold for a whole source, its single symbols and neighbouring symbols
-wherever they are. A feature together with a piece has its weight at a hash of both: the table of weights has one size,
-however much there is to learn. Weights are learned one place at a time with steps of their own (AdaGrad), in a seeded
-order.
+symbols stand there, each with a probability in proportion to exp(sum of its weights), one for each feature of the
+place. Features are the stretches of symbols that contain the place or end right before it, within ``radius`` of it,
+and, since spelling conventions hold for a whole source, its single symbols and bigrams wherever they are. A feature
+together with a piece has its weight at a hash of both, so the table of weights has a fixed size. Weights are learned
+one place at a time with steps of their own (AdaGrad), in a seeded order.
 
 Duchi, Hazan and Singer, "Adaptive subgradient methods for online learning and stochastic optimization", 2011;
 Weinberger, Dasgupta, Langford, Smola and Attenberg, "Feature hashing for large scale multitask learning", 2009.
