@@ -129,7 +129,7 @@ class DirichletSegmenter(DirichletSettings, Segmenter):
 
     def _chain(self, material: Material, seed: int) -> Chain:
         learned = {"max_word": self.max_word_, "strengths": self.strengths_, "word_end": self.word_end_}
-        fixed = {"order": self.order, "max_context": self.max_context, "start": "growing"}
+        fixed = {"order": self.order, "max_context": self.max_context, "start": "growing", "mh": False}
         return BoundaryChain(material, {**self.settings, **learned, **fixed}, seed)
 
     def history_columns(self) -> list[str]:
