@@ -4,12 +4,7 @@ A model gives the log probability of every word of a collection of documents, ea
 document. Reading and perplexity are the same for all models and live here.
 
 Four ways to say where a document ends: blank lines in a text, the files of a folder, an index of lines (``documents``),
-or JSON lines, one document each. Whatever the source, the outcome is a ``Corpus`` with ``document_starts``.
-
-What every topic model can do, whatever is inside: one primitive and the verbs that follow from it.
-
-A model gives the log probability of every word of a collection of documents, each word given all before it in its
-document. Reading and perplexity are the same for all models and live here."""
+or JSON lines, one document each. Whatever the source, the outcome is a ``Corpus`` with ``document_starts``."""
 
 from __future__ import annotations
 
@@ -20,6 +15,7 @@ import os
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from itertools import chain, pairwise
 from os import PathLike
 from pathlib import Path
@@ -33,7 +29,7 @@ from corpuscle.measure import Result, perplexity
 from corpuscle.model import Kind, Model
 from corpuscle.scale import chunks_of
 from corpuscle.settings import Seeded, learned
-from corpuscle.text.corpus import Corpus, Preprocessing, starts_of
+from corpuscle.text.corpus import Corpus, Preprocessing, items_of, starts_of
 from corpuscle.text.files import STDIO, AnyPath, expand, read_lines
 from corpuscle.text.html import table
 from corpuscle.text.origin import Origin
@@ -42,12 +38,10 @@ from corpuscle.text.plain import read_strings, read_text
 from corpuscle.text.settings import TextSettings, TokenSettings
 from corpuscle.text.vocab import UNKNOWN, Vocab
 from corpuscle.topics.kernels.particles import Likelihoods, Reader
-from corpuscle.topics.settings import TopicSettings
+from corpuscle.topics.settings import PLAIN, TopicSettings
 
 LONG = 50_000
 """A document of more words than this has hardly one mixture of topics."""
-
-_JSON = (".jsonl", ".jsonl.gz", ".jsonl.xz")
 
 
 def read_documents(
@@ -69,7 +63,7 @@ def read_documents(
     Documents without words are left out, with a warning. It is an error if there are no words at all.
     """
     settings: dict[str, Any] = {"vocab": vocab, "unk_token": unk_token, "preprocessing": preprocessing}
-    packed = [os.fspath(path).endswith(_JSON) for path in paths]
+    packed = [os.fspath(path).endswith((".jsonl", ".jsonl.gz", ".jsonl.xz")) for path in paths]
     if any(packed):
         if not all(packed) or documents is not None:
             raise SettingError("JSON lines hold whole documents: give no other files and no index with them")
@@ -155,10 +149,8 @@ def pick_documents(corpus: Corpus, chosen: np.ndarray) -> Corpus:
     """Some documents by index or mask, in that order, with their labels."""
     if corpus.document_starts is None:
         raise ValueError("the corpus has no documents")
-    starts, lengths = corpus.document_starts[:-1], np.diff(corpus.document_starts)
-    index = np.arange(len(starts))[chosen]
-    picked = starts_of(lengths[index])
-    lines = np.repeat(starts[index] - picked[:-1], lengths[index]) + np.arange(picked[-1])
+    index = np.arange(len(corpus.document_starts) - 1)[chosen]
+    lines, picked = items_of(corpus.document_starts, index)
     labels = None if corpus.labels is None else [corpus.labels[i] for i in index]
     return corpus.select(lines).with_documents(picked, labels)
 
@@ -228,8 +220,6 @@ class TopicModel(TopicSettings, TokenSettings, TextSettings, Seeded, Model, ABC)
 
     PARTIAL: ClassVar[Kind]
     """An unfinished run."""
-    _FOLLOWS: ClassVar[tuple[str, ...]]
-    """The names of cached properties that follow from what was learned."""
 
     method: str = learned()
     vocab_: Vocab = learned()
@@ -238,7 +228,7 @@ class TopicModel(TopicSettings, TokenSettings, TextSettings, Seeded, Model, ABC)
     @property
     def has_topics(self) -> bool:
         """Whether it knows topics: all but those of the method HPYLM."""
-        return True
+        return self.method != PLAIN
 
     @property
     def n_samples(self) -> int:
@@ -278,8 +268,8 @@ class TopicModel(TopicSettings, TokenSettings, TextSettings, Seeded, Model, ABC)
         every sweep of the topics."""
         self.stays_here("a Gibbs chain is sequential by nature")
         self._learn(corpus, checkpoint or Checkpoint(), log)
-        for name in self._FOLLOWS:
-            self.__dict__.pop(name, None)
+        for name in [name for name in vars(self) if isinstance(getattr(type(self), name, None), cached_property)]:
+            delattr(self, name)  # it followed from what had been learned before
         return self
 
     @abstractmethod
@@ -334,24 +324,31 @@ class TopicModel(TopicSettings, TokenSettings, TextSettings, Seeded, Model, ABC)
     def log_probabilities(self, corpus: Corpus, **reading: Any) -> np.ndarray:
         """The natural log of the probability of every word given all before it in its document, averaged over the
         samples: float64 (n_tokens,). ``reading`` as in ``sample_log_probabilities``."""
-        by_sample = self.sample_log_probabilities(corpus, **reading)
-        return np.logaddexp.reduce(by_sample, axis=0) - np.log(len(by_sample))
+        return _averaged(self.sample_log_probabilities(corpus, **reading))
 
     def perplexity(self, corpus: Corpus, *, draws: int = 1000, seed: int = 1, **reading: Any) -> Result:
         """Perplexity with a bootstrap interval over documents, with and without unknown words; ``reading`` as in
         ``sample_log_probabilities``."""
-        logs = self.log_probabilities(corpus, seed=seed, **reading)
-        return self.perplexity_of(corpus, logs, draws=draws, seed=seed)
+        return self.perplexities(corpus, draws=draws, seed=seed, **reading)[0]
 
-    def perplexity_of(self, corpus: Corpus, logs: np.ndarray, *, draws: int = 1000, seed: int = 1) -> Result:
-        """Perplexity with a bootstrap interval over documents, given the log probabilities of the words."""
-        bounds = document_bounds(corpus)
+    def perplexities(
+        self, corpus: Corpus, *, draws: int = 1000, seed: int = 1, **reading: Any
+    ) -> tuple[Result, list[float]]:
+        """As ``perplexity``, and the perplexity by each of the samples alone, all from one reading."""
+        by_sample = self.sample_log_probabilities(corpus, seed=seed, **reading)
+        logs, bounds = _averaged(by_sample), document_bounds(corpus)
         unknown = corpus.recode(self.vocab_).tokens == UNKNOWN
         document = np.repeat(np.arange(len(bounds) - 1), np.diff(bounds))
         every, known, oov = (
             np.bincount(document, values, len(bounds) - 1) for values in (logs, np.where(unknown, 0.0, logs), unknown)
         )
-        return perplexity(
+        result = perplexity(
             every, np.diff(bounds), oov.astype(np.int64), known, draws=draws, seed=seed, events="tokens",
             items="documents",
         )  # fmt: skip
+        return result, np.exp(-by_sample.mean(1)).tolist()
+
+
+def _averaged(by_sample: np.ndarray) -> np.ndarray:
+    """The log of the mean probability over samples, (samples, words): (words,)."""
+    return np.logaddexp.reduce(by_sample, axis=0) - np.log(len(by_sample))

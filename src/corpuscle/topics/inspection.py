@@ -5,12 +5,11 @@ from __future__ import annotations
 
 from functools import partial
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from corpuscle.errors import SettingError
-from corpuscle.measure import Result
 from corpuscle.text.corpus import Corpus
 from corpuscle.text.vocab import UNKNOWN
 from corpuscle.topics.base import Look, TopicModel, all_words, document_bounds, of_documents
@@ -184,9 +183,7 @@ def contexts(model: TopicModel, least: int = 20) -> list[ContextShown]:
 
 def document_names(corpus: Corpus) -> list[str]:
     """The names of the documents; their numbers, from 1 on, where they have none."""
-    if corpus.labels is not None:
-        return list(corpus.labels)
-    return [str(number) for number in range(1, len(document_bounds(corpus)))]
+    return list(corpus.labels or map(str, range(1, len(document_bounds(corpus)))))
 
 
 def _mixture(reader: Reader, look: Look, first: int, last: int) -> np.ndarray:
@@ -233,11 +230,3 @@ def mark(model: TopicModel, corpus: Corpus, *, particles: int = 10, seed: int = 
         )
         for (first, last), *of_document in zip(pairwise(document_bounds(corpus).tolist()), *by_sample, strict=True)
     ]
-
-
-def perplexities(model: TopicModel, corpus: Corpus, *, seed: int = 1, **reading: Any) -> tuple[Result, list[float]]:
-    """``model.perplexity(corpus)``, and the perplexity by each of its samples alone, all from one reading; ``reading``
-    as in ``TopicModel.sample_log_probabilities``."""
-    by_sample = model.sample_log_probabilities(corpus, seed=seed, **reading)
-    logs = np.logaddexp.reduce(by_sample, axis=0) - np.log(len(by_sample))
-    return model.perplexity_of(corpus, logs, seed=seed), np.exp(-by_sample.mean(1)).tolist()

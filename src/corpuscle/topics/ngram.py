@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import cached_property, partial
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -50,7 +50,7 @@ from corpuscle.topics.kernels.particles import Likelihoods, Reader
 from corpuscle.topics.kernels.seating import DOUBLY, SEPARATE, SWITCHING, Seats, UnindexedPool
 from corpuscle.topics.kernels.state import number_grams
 from corpuscle.topics.kernels.token_sampler import sweep_words
-from corpuscle.topics.settings import INFINITE, PLAIN, NgramTopicSettings
+from corpuscle.topics.settings import INFINITE, NgramTopicSettings
 
 _WORDS = 1 << 15
 _TABLES = 1 << 16
@@ -151,12 +151,9 @@ class TopicSampler(Learner):
         return self.seats.words[:, at.TOPIC]
 
     def state(self) -> dict[str, np.ndarray]:
-        pools = {"pool/": self.seats.pool, "switch/": self.seats.switch}
-        arrays = {
-            prefix + name: array
-            for prefix, pool in pools.items()
-            for name, array in to_arrays(state.restaurants(pool)).items()
-        }
+        arrays = dict[str, np.ndarray]()
+        for prefix, pool in (("pool/", self.seats.pool), ("switch/", self.seats.switch)):
+            arrays |= container.prefixed(prefix, to_arrays(state.restaurants(pool)))
         return arrays | {
             "links": self.seats.links[: len(arrays["pool/entries"])].copy(),
             "first_entry": self.seats.rows[:, at.FIRST_ENTRY].copy(),
@@ -231,19 +228,12 @@ def _samples(extra: Mapping[str, Any]) -> dict[str, Array]:
     return {key: array for i in range(number) for key, array in _sample_arrays(i).items()}
 
 
-class Uses(NamedTuple):
-    """How often words had topics in the last sample: int32 (uses,) each, a word, a topic, and how often it had it."""
-
-    words: np.ndarray
-    topics: np.ndarray
-    counts: np.ndarray
-
-
 _USES = {
     "uses/words": Array("int32", ("uses",), low=0, high="types+3"),
     "uses/topics": Array("int32", ("uses",), low=0, high="n_topics+1"),
     "uses/counts": Array("int32", ("uses",), low=1),
 }
+"""How often words had topics in the last sample: a word, a topic, and how often it had it."""
 
 
 class NgramTopicModel(NgramTopicSettings, TopicModel):
@@ -266,22 +256,15 @@ class NgramTopicModel(NgramTopicSettings, TopicModel):
         "topics.ngram", STATE, sample=lambda _, number: _sample_arrays(number)
     )
 
-    _FOLLOWS: ClassVar[tuple[str, ...]] = ("_predictors",)
-
     SAVED: ClassVar = {
         "vocab_": container.Record(Vocab),
         "samples_": container.Samples(),
-        "uses_": container.Record(Uses, "uses/"),
+        "uses_": container.Arrays(*_USES),
         "history_": container.Arrays("history"),
     }
 
     samples_: list[dict[str, np.ndarray]] = learned()
-    uses_: Uses = learned()
-
-    @property
-    def has_topics(self) -> bool:
-        """Whether it knows topics."""
-        return self.method != PLAIN
+    uses_: tuple[np.ndarray, ...] = learned()
 
     @property
     def n_samples(self) -> int:
@@ -291,7 +274,8 @@ class NgramTopicModel(NgramTopicSettings, TopicModel):
     def uses(self) -> np.ndarray:
         """How often every word had every topic, see ``TopicModel``."""
         counts = np.zeros((len(self.vocab_), self.topics_ + 1), np.int64)
-        counts[self.uses_.words, self.uses_.topics] = self.uses_.counts
+        words, topics, times = self.uses_
+        counts[words, topics] = times
         return counts
 
     @property
@@ -321,7 +305,7 @@ class NgramTopicModel(NgramTopicSettings, TopicModel):
         self.history_ = history[:, 0]
         pairs, counts = np.unique(chain.tokens.astype(np.int64) * (self.topics_ + 1) + chain.topics, return_counts=True)
         words, topics = np.divmod(pairs, self.topics_ + 1)
-        self.uses_ = Uses(*(array.astype(np.int32) for array in (words, topics, counts)))
+        self.uses_ = tuple(array.astype(np.int32) for array in (words, topics, counts))
 
     def _predictor(self, sample: Mapping[str, np.ndarray]) -> Predictor:
         """A sample ready to predict; ``ValueError`` if it cannot be one of this model."""

@@ -64,8 +64,6 @@ class RescalingModel(RescalingSettings, TopicModel):
     )
     """An unfinished run: first of the topics, then of the language model."""
 
-    _FOLLOWS: ClassVar[tuple[str, ...]] = ("_shares", "_topics", "_common", "_by_type")
-
     SAVED: ClassVar = {
         "words_": container.Inner("words", "corpuscle.lm:HpyModel"),
         "types_": container.Arrays("types", copied=True),

@@ -376,10 +376,10 @@ def perplexity(
 ) -> Shown:
     """How well a model predicts new documents, each read from left to right."""
     from corpuscle.text.overlap import overlap
-    from corpuscle.topics.inspection import document_names, perplexities
+    from corpuscle.topics.inspection import document_names
 
     begin = clock()
-    result, by_sample = perplexities(model, docs, seed=seed, **reading)
+    result, by_sample = model.perplexities(docs, seed=seed, **reading)
     seconds = clock() - begin
     if result["oov"] == docs.n_tokens:
         warn(_NOTHING_KNOWN)

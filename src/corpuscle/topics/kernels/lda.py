@@ -48,7 +48,7 @@ from typing import NamedTuple
 import numpy as np
 
 from corpuscle.compiled import frozen, kernel, part
-from corpuscle.engine.ngrams.trie import BackoffTables, Ngrams, chunk_bounds, find
+from corpuscle.engine.ngrams.trie import BackoffTables, Ngrams, chunk_bounds, find, find_ngram
 from corpuscle.random import Random, gamma, uniform
 
 _CHUNK = 1 << 21
@@ -78,19 +78,6 @@ def _auxiliary(counts, alpha, first, last, tables, stream):
     return total
 
 
-@kernel(bare=True)
-def _draw_prior(tables, log_rest, alpha, stream):
-    """Put a new prior into ``alpha``, given the tables of every topic and the sum of log e."""
-    whole, opened = 0.0, 0
-    for k in range(len(alpha)):
-        alpha[k] = gamma(stream, 1.0 + tables[k])
-        whole += alpha[k]
-        opened += tables[k]
-    beta = gamma(stream, 1.0 + opened) / (1.0 - log_rest)
-    for k in range(len(alpha)):
-        alpha[k] *= beta / whole
-
-
 def sample_prior(counts: np.ndarray, alpha: np.ndarray, seed: int, iteration: int) -> np.ndarray:
     """A new prior, float64 (topics,), given the present one and the words of every topic in every document.
 
@@ -102,8 +89,9 @@ def sample_prior(counts: np.ndarray, alpha: np.ndarray, seed: int, iteration: in
     work = np.concatenate([[0], np.cumsum(counts.sum(1, dtype=np.int64) + len(alpha))])
     for first, last in pairwise(chunk_bounds(work, _CHUNK).tolist()):
         log_rest += _auxiliary(counts, alpha, first, last, tables, stream)
-    _draw_prior(tables, log_rest, alpha, stream)
-    return alpha
+    drawn = np.array([gamma(stream, 1.0 + count) for count in tables.tolist()])
+    beta = gamma(stream, 1.0 + int(tables.sum())) / (1.0 - log_rest)
+    return drawn * (beta / np.cumsum(drawn)[-1])  # added up from first to last, whatever the processor
 
 
 _BLOCK = 8
@@ -359,19 +347,6 @@ def shares_of(ngrams: Ngrams, samples: Sequence[BackoffTables]) -> Shares:
     return Shares(frozen(ngrams.words, np.int32), frozen(ngrams.first_child, np.int32), *arrays)
 
 
-@part(bare=True)
-def _context(words, first_child, symbols, first, last):
-    """The row of a context, ``symbols[first:last]``, that has continuations; or -1."""
-    row = np.int64(symbols[first])
-    for i in range(first + 1, last):
-        if row < 0 or row >= len(first_child) - 1:
-            return np.int64(-1)
-        row = find(words, np.int64(first_child[row]), np.int64(first_child[row + 1]), symbols[i])
-    if row < 0 or row >= len(first_child) - 1 or first_child[row] == first_child[row + 1]:
-        return np.int64(-1)
-    return row
-
-
 @kernel(bare=True)
 def _rescaled(shares, symbols, available, positions, factors, room, out):
     """``room``: (4, samples), for Z of no context, probabilities, normalisers and sums."""
@@ -388,10 +363,12 @@ def _rescaled(shares, symbols, available, positions, factors, room, out):
         for s in range(samples):
             chance[s], normaliser[s] = shares.unigrams[word, s], whole[s]
         for depth in range(1, available[i] + 1):
-            row = _context(shares.words, shares.first_child, symbols, i - depth, i)
-            if row < 0:
+            row = find_ngram(shares.words, shares.first_child, symbols[i - depth : i])
+            if row < 0 or row >= len(shares.rest):
                 break
             first, last = np.int64(shares.first_child[row]), np.int64(shares.first_child[row + 1])
+            if first == last:
+                break
             for s in range(samples):
                 inner[s] = 0.0
             for child in range(first, last):

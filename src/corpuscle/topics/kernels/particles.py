@@ -64,15 +64,6 @@ class Belief(NamedTuple):
     offspring: np.ndarray
 
 
-class Rules(NamedTuple):
-    """How a document is read: words between two resamplings (``every``, 0: there are none), and whether earlier topics
-    are drawn afresh before every word (``wallach``) or after each resampling (``rejuvenate``)."""
-
-    every: int
-    wallach: bool
-    rejuvenate: bool
-
-
 @part(bare=True)
 def _weigh(words, i, belief, r, cumulative):
     """The probability of word i for a particle: its topical part, and all of it; the sums over topics on the way."""
@@ -146,17 +137,18 @@ def _resample(belief, read, stream):
 
 
 @kernel(bare=True)
-def _read(words, first, last, before, rules, belief, out, stream):
+def _read(words, first, last, before, every, rejuvenate, belief, out, stream):
     """Read the words ``first`` to ``last`` of a document.
 
-    ``before``: how many words were read before the first of the arrays; ``out``: takes the log probabilities, (words,).
+    ``before``: how many words were read before the first of the arrays; ``every``: words between two resamplings, 0 in
+    mode ``wallach``; ``out``: takes the log probabilities, (words,).
     """
     room, particles, k = belief.room, len(belief.totals), belief.counts.shape[1]
     kept = belief.chosen.shape[1] > 0
     for i in range(first, last):
         answer = 0.0
         for r in range(particles):
-            if rules.wallach:
+            if every == 0:
                 _redraw(words, i, belief, r, room[r, :k], stream)
             room[r, k], room[r, k + 1] = _weigh(words, i, belief, r, room[r, :k])
             answer += belief.weights[r] * room[r, k + 1]
@@ -165,11 +157,11 @@ def _read(words, first, last, before, rules, belief, out, stream):
             topic = _choose(belief, r, room[r, k], room[r, k + 1], room[r, :k], stream)
             if kept:
                 belief.chosen[r, i] = topic
-            if not rules.wallach:
+            if every > 0:
                 belief.weights[r] *= room[r, k + 1] / answer
-        if rules.every > 0 and (before + i + 1) % rules.every == 0:
+        if every > 0 and (before + i + 1) % every == 0:
             _resample(belief, i + 1, stream)
-            if rules.rejuvenate:
+            if rejuvenate:
                 for r in range(particles):
                     _redraw(words, i + 1, belief, r, room[r, :k], stream)
 
@@ -200,7 +192,7 @@ class Reader:
             raise SettingError(f"mode is one of {', '.join(MODES)}; not {mode!r}")
         if mode == "wallach" and rejuvenate:
             raise SettingError("rejuvenate means nothing in mode wallach, which draws all topics afresh anyway")
-        self._rules = Rules(0 if mode == "wallach" else every, mode == "wallach", rejuvenate)
+        self._every, self._rejuvenate = 0 if mode == "wallach" else every, rejuvenate
         alpha = np.asarray(alpha, np.float64)
         self._belief = Belief(
             np.tile(alpha, (particles, 1)), np.full(particles, alpha.sum()), np.full(particles, 1.0 / particles),
@@ -220,8 +212,8 @@ class Reader:
 
     def read(self, words: Likelihoods) -> np.ndarray:
         """Read on. Returns the natural log of the probability of each of these words given all before: (words,)."""
-        n, before, rules = len(words.common), self._read, self._rules
-        if rules.wallach or rules.rejuvenate:
+        n, before, every, rejuvenate = len(words.common), self._read, self._every, self._rejuvenate
+        if every == 0 or rejuvenate:
             before = 0  # the kernel goes through the words of earlier calls, too
             words = Likelihoods(*(np.concatenate(pair) for pair in zip(self._words, words, strict=True)))
             new = np.full((len(self._belief.totals), n), _FUNCTION, np.int32)
@@ -229,11 +221,12 @@ class Reader:
             self._words = words
         words = Likelihoods(*(frozen(array, np.float64) for array in words))
         end = len(words.common)
-        again = (end if rules.wallach else end // rules.every if rules.rejuvenate else 0) + 1
+        again = 1 + (end if every == 0 else end // every if rejuvenate else 0)
         slice = max(1, _SLICE // (self._belief.room.size * again))
         out = np.empty(end)
         for first in range(end - n, end, slice):
-            _read(words, first, min(first + slice, end), before, rules, self._belief, out, self._stream)
+            last = min(first + slice, end)
+            _read(words, first, last, before, every, rejuvenate, self._belief, out, self._stream)
         self._read += n
         return out[end - n :]
 

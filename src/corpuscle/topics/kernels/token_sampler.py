@@ -84,23 +84,6 @@ def _global(seats, levels, row, context, m):
 
 
 @part(inline=True)
-def _level_in_slot(seats, levels, row, m, slot, here, topics):
-    """The rest of ``fill_level`` in a frequent context: ``levels[here]`` holds what is passed on to."""
-    shares, of_row = seats.shares, seats.rows[row, at.SLOT]
-    if of_row >= 0:
-        for k in range(topics):
-            levels[here, k] = shares[slot + 1, k] * levels[here, k] + shares[of_row, k] * shares[slot, k]
-        return
-    for k in range(topics):
-        levels[here, k] *= shares[slot + 1, k]
-    entry = np.int64(seats.rows[row, at.FIRST_ENTRY])
-    while entry >= 0:
-        k = seats.links[entry, at.OF_TOPIC]
-        levels[here, k] += own_mass(seats, entry, m) * shares[slot, k]
-        entry = np.int64(seats.links[entry, at.NEXT_ENTRY])
-
-
-@part(inline=True)
 def fill_passed(seats, buffers, m):
     """``levels[m + 1]`` := Q_k(w | h) at depth m, what the restaurants there pass on to, for all topics; for topic 0 of
     DOUBLY P_0(w | h) itself."""
@@ -126,7 +109,18 @@ def fill_level(seats, buffers, m):
     shared = levels[m + 1, 0]
     slot = np.int64(seats.contexts[context, at.SLOT])
     if slot >= 0:
-        _level_in_slot(seats, levels, row, m, slot, m + 1, topics)
+        shares, of_row = seats.shares, seats.rows[row, at.SLOT]
+        if of_row >= 0:
+            for k in range(topics):
+                levels[m + 1, k] = shares[slot + 1, k] * levels[m + 1, k] + shares[of_row, k] * shares[slot, k]
+        else:
+            for k in range(topics):
+                levels[m + 1, k] *= shares[slot + 1, k]
+            entry = np.int64(seats.rows[row, at.FIRST_ENTRY])
+            while entry >= 0:
+                k = seats.links[entry, at.OF_TOPIC]
+                levels[m + 1, k] += own_mass(seats, entry, m) * shares[slot, k]
+                entry = np.int64(seats.links[entry, at.NEXT_ENTRY])
     else:
         nodes, strength, discount = seats.pool.nodes, seats.pool.strengths[m], seats.pool.discounts[m]
         node = np.int64(seats.contexts[context, at.FIRST_NODE])
