@@ -10,11 +10,10 @@ Four of the five methods of Noji, Mochihashi and Miyao, "Improvements to the Bay
 The fifth is ``RescalingModel``. A new document is read from left to right with particles that guess its topics
 (``kernels.particles``); nothing is normalised over the vocabulary.
 
-**The Gibbs sampler** is a chain over topics and seats that can stop after any step and go on. A sweep is a number of
-steps that last a fraction of a second: first pieces of the text, word by word, then (with block moves) pieces of the
-n-grams, table by table. Pieces take turns (of a large text every fourth piece moves in a sweep), for all of them take
-three times as long as the words and bring little more. Sweep 0 seats the words for the first time, documents in random
-order. Random numbers are keyed by sweep and step.
+**The Gibbs sampler** can stop after any step of a sweep and go on. The steps are pieces of the text, word by word, then
+(with block moves) pieces of the n-grams, table by table. The latter take turns (a fourth of them moves in a sweep): all
+of them take three times as long as the words and bring little more. Sweep 0 seats the words for the first time,
+documents in random order. Random numbers are keyed by sweep and step.
 """
 
 from __future__ import annotations
@@ -72,8 +71,8 @@ _WORD_COLUMNS = [at.ROW, at.TOPIC, at.NEXT_WORD, at.WORD_BEFORE]
 
 
 def stream_of(corpus: Corpus, deepest: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """A text with a start symbol before every sentence, int32; where its words stand in that, int64 (n_tokens,); and
-    how much context each word has, uint8 (n_tokens,), at most ``deepest``."""
+    """A text with a start symbol before every sentence, int32; the places of its words in that, int64 (n_tokens,); and
+    the lengths of their contexts, uint8 (n_tokens,), at most ``deepest``."""
     places = np.arange(corpus.n_tokens) + np.repeat(np.arange(1, len(corpus) + 1), corpus.lengths)
     symbols = np.full(corpus.n_tokens + len(corpus), START, np.int32)
     symbols[places] = corpus.tokens
@@ -237,11 +236,8 @@ _USES = {
 
 
 class NgramTopicModel(NgramTopicSettings, TopicModel):
-    """A topic n-gram model; ``workers`` read new documents, sampling uses one thread.
-
-    Learned: ``vocab_``, ``samples_`` (a list of dicts of arrays), ``uses_`` (how often words had topics), ``history_``
-    float64 (sweeps + 1,): the log probability of words, topics and seats after each sweep.
-    """
+    """A topic n-gram model. Learned: ``vocab_``, ``samples_`` (a list of dicts of arrays), ``uses_`` (how often words
+    had topics), ``history_`` float64 (sweeps + 1,): the log probability of words, topics and seats after each sweep."""
 
     KIND: ClassVar[container.Kind] = container.Kind(
         "topics.ngram",
@@ -320,7 +316,7 @@ class NgramTopicModel(NgramTopicSettings, TopicModel):
 
     @property
     def nodes(self) -> int:
-        """How many restaurants the last sample has: contexts of all lengths, each once for every topic that uses it."""
+        """How many restaurants the last sample has: contexts, each once for every topic that uses it."""
         return len(self._predictors[-1].node_topic)
 
     def _prepare(self) -> None:
@@ -354,7 +350,7 @@ def _check(loaded: container.Container) -> None:
 
 
 class DocumentReader:
-    """Reading along: what comes next in a document that is being written, word by word.
+    """Predicts the next word of a document that is being written.
 
     >>> reader = DocumentReader(model)                     # doctest: +SKIP
     >>> for word in "the hidden".split(): reader.observe(word)   # doctest: +SKIP

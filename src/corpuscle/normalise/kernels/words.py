@@ -66,7 +66,7 @@ def _without(word, n, a, b):
     """The hash of the first n letters of a word without those at a and b."""
     key = np.uint64(1)
     for i in range(n):
-        if i != a and i != b:  # -1 deletes nothing
+        if i != a and i != b:
             key = mix((key * _PRIME) ^ np.uint64(word[i]))
     return key
 
@@ -83,16 +83,13 @@ def _file(keys, count, key):
 
 @part
 def _deletions(word, distance, keys):
-    """Write the hashes of what is left of the beginning of a word after up to ``distance`` (at most 2) deletions, each
-    once; returns how many."""
+    """Write the hashes of the beginning of a word after up to ``distance`` (at most 2) deletions, each once; how
+    many."""
     n = min(len(word), PREFIX)
-    count = _file(keys, 0, _without(word, n, -1, -1))
-    if distance > 0:
-        for a in range(n):
-            count = _file(keys, count, _without(word, n, a, -1))
-            if distance > 1:
-                for b in range(a + 1, n):
-                    count = _file(keys, count, _without(word, n, a, b))
+    count = 0
+    for a in range(-1, n if distance > 0 else 0):  # -1 and -1: none is deleted; a and a: one
+        for b in range(a, n if distance > 1 and a >= 0 else a + 1):
+            count = _file(keys, count, _without(word, n, a, b))
     return count
 
 
@@ -128,8 +125,7 @@ def build_index(spelled: Spelled, distance: int) -> Postings:
 
 @kernel
 def _near(query, spelled, index, found):
-    """Write the words within the distance of the index, as often as they are met; returns how many, or -1 if there is
-    no room."""
+    """Write the words within the distance of the index, with repetitions; how many, or -1 if there is no room."""
     own = np.empty(MOST, np.uint64)
     size = 0
     for k in range(_deletions(query, index.distance, own)):
@@ -163,12 +159,9 @@ _LEAST = 1e-300
 
 
 class Channel(NamedTuple):
-    """Probabilities of the channel.
-
-    ``insert``; ``keep``, ``substitute`` and ``delete``, which add up to one; ``alphabet``: how many letters there are;
-    ``first``, ``consonant``, ``vowel``: how often each is kept in a subsequence; ``types``: float64 (4,), of stylistic
-    changes, subsequences, prefixes and suffixes.
-    """
+    """Probabilities of the channel: ``insert``; ``keep``, ``substitute`` and ``delete``, which add up to one;
+    ``alphabet``: how many letters there are; ``first``, ``consonant``, ``vowel``: how often each is kept in a
+    subsequence; ``types``: float64 (4,), of stylistic changes, subsequences, prefixes and suffixes."""
 
     insert: float
     keep: float
@@ -277,6 +270,8 @@ def _add_stylistic(t, s, channel, weight, counts):
     """Add the expected counts of stylistic changes, times ``weight``."""
     n, m = len(s), len(t)
     insert, read = channel.insert / channel.alphabet, 1.0 - channel.insert
+    same = s.reshape(-1, 1) == t
+    moves = np.where(same, channel.keep, channel.substitute / (channel.alphabet - 1.0))
     forward, backward = np.zeros((n + 1, m + 1)), np.zeros((n + 1, m + 1))
     forward[0, 0], backward[n, m] = 1.0, read
     for i in range(n + 1):
@@ -286,8 +281,7 @@ def _add_stylistic(t, s, channel, weight, counts):
             if i < n:
                 forward[i + 1, j] += forward[i, j] * read * channel.delete
                 if j < m:
-                    moved = channel.keep if s[i] == t[j] else channel.substitute / (channel.alphabet - 1.0)
-                    forward[i + 1, j + 1] += forward[i, j] * read * moved
+                    forward[i + 1, j + 1] += forward[i, j] * read * moves[i, j]
     for i in range(n, -1, -1):
         for j in range(m, -1, -1):
             if j < m:
@@ -295,8 +289,7 @@ def _add_stylistic(t, s, channel, weight, counts):
             if i < n:
                 backward[i, j] += read * channel.delete * backward[i + 1, j]
                 if j < m:
-                    moved = channel.keep if s[i] == t[j] else channel.substitute / (channel.alphabet - 1.0)
-                    backward[i, j] += read * moved * backward[i + 1, j + 1]
+                    backward[i, j] += read * moves[i, j] * backward[i + 1, j + 1]
     scale = weight / backward[0, 0]  # backward[0, 0] is P(t | s)
     for i in range(n + 1):
         for j in range(m + 1):
@@ -305,11 +298,8 @@ def _add_stylistic(t, s, channel, weight, counts):
                 counts[4] += here * insert * backward[i, j + 1]
             if i < n:
                 counts[7] += here * read * channel.delete * backward[i + 1, j]
-                if j < m and s[i] == t[j]:
-                    counts[5] += here * read * channel.keep * backward[i + 1, j + 1]
-                elif j < m:
-                    moved = channel.substitute / (channel.alphabet - 1.0)
-                    counts[6] += here * read * moved * backward[i + 1, j + 1]
+                if j < m:
+                    counts[5 if same[i, j] else 6] += here * read * moves[i, j] * backward[i + 1, j + 1]
     counts[8] += weight
 
 

@@ -93,10 +93,8 @@ def new_choice() -> Choice:
 
 @kernel(bare=True)
 def scatter(text, rate, stream):
-    """Let words begin at random, no longer than ``longest`` where that can be: a start for sampling.
-
-    Letters at which something begins already, and those before which the gap is given, stay as they are.
-    """
+    """Let words begin at random, no longer than ``longest`` where that is possible: a start for sampling. Known words
+    and given gaps stay as they are."""
     gaps, begins, longest = text.gaps, text.begins, text.longest
     begin, place = 0, 0  # of this word, and where it was last possible to end it
     for i in range(len(gaps)):
@@ -305,11 +303,8 @@ def _longer(strings: _Strings, text: np.ndarray, left: np.ndarray, length: int) 
 
 def autonomies(text: np.ndarray, stretches: np.ndarray, longest: int) -> np.ndarray:
     """float32 (letters, longest + 1): the autonomy of the string of each length at each letter; -inf where there is
-    none.
-
-    ``text``: int (letters,); ``stretches``: int64 (stretches + 1,), where stretches without a known boundary begin.
-    Each end of a stretch is a letter that differs from all others.
-    """
+    none. ``text``: int (letters,); ``stretches``: int64 (stretches + 1,), where stretches without a known boundary
+    begin. Each end of a stretch is a letter that differs from all others."""
     left = np.repeat(stretches[1:], np.diff(stretches)) - np.arange(len(text))
     shorter = _Strings(np.zeros(len(text), np.int64), np.array([len(text)]), np.zeros(1, int), np.zeros(1, int))
     strings = _longer(shorter, text, left, 1)
@@ -371,11 +366,8 @@ def _best(scores, stretches, allowed, cuts):
 
 
 def autonomous_words(text: np.ndarray, stretches: np.ndarray, allowed: np.ndarray, longest: int) -> np.ndarray:
-    """Where words of at most so many letters begin: uint8 (letters,).
-
-    ``allowed``: bool (letters,), whether a word may begin at a letter inside a stretch; no stretch of letters where
-    none may is longer than ``longest``.
-    """
+    """Where words of at most ``longest`` letters begin: uint8 (letters,). ``allowed``: bool (letters,), whether a word
+    may begin at a letter inside a stretch; no stretch of letters where none may is longer than ``longest``."""
     cuts = np.zeros(len(text), np.uint8)
     _best(autonomies(text, stretches, longest), stretches, allowed, cuts)
     return cuts

@@ -111,10 +111,8 @@ def new_nested(
     stop_prior: tuple[float, float] = (4.0, 1.0),
     room: int = 1 << 10,
 ) -> Nested:
-    """An empty model of words of at most ``longest`` letters; ``deepest``: of the contexts of letters.
-
-    ``room``: of the longest sentence, in letters.
-    """
+    """An empty model of words of at most ``longest`` letters; ``deepest``: letters of the longest context of a letter;
+    ``room``: of the longest sentence."""
     words = new_pool(order, nodes=16 * room, entries=32 * room, cells=64 * room)
     nodes = 16 * room * (deepest + 2)
     letters = new_pool(deepest + 1, nodes=nodes, entries=nodes, cells=2 * nodes, stop_prior=stop_prior)
@@ -304,8 +302,8 @@ def drop_record(nested, word, record, before):
 
 @part(bare=True)
 def context_of(nested, before, earlier, make):
-    """The node of the words after ``before``, which comes after ``earlier`` (a model looks at as many as its order
-    allows); where it does not exist, a new one (``make``) or the deepest that does."""
+    """The node of the context ``earlier before``, as far as the order of the model allows; where it does not exist, a
+    new one (``make``) or the deepest that does."""
     words, node = nested.words, np.int64(0)
     for back in range(1, len(words.discounts)):  # most recent first: a longer context is a child of a shorter one
         symbol = before if back == 1 else earlier
@@ -314,9 +312,6 @@ def context_of(nested, before, earlier, make):
             break
         node = child
     return node
-
-
-# ---- the words of a sentence
 
 
 @part(bare=True)

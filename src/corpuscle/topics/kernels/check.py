@@ -222,11 +222,8 @@ def _places(seats: Seats, mains: np.ndarray, topics: np.ndarray, rows: np.ndarra
 
 
 def verify(seats: Seats, seated: np.ndarray | None = None, *, rebuild: bool = False) -> None:
-    """Check everything; ``ValueError`` says what is wrong.
-
-    ``seated``: the words that sit somewhere (default: all). ``rebuild``: do not check dense tables and the counts of
-    documents, which follow from the rest, but make them.
-    """
+    """Check everything; ``ValueError`` says what is wrong. ``seated``: the words that sit somewhere (default: all);
+    ``rebuild``: make the dense tables and the counts of documents, which follow from the rest, instead of checking."""
     seated = np.arange(len(seats.words)) if seated is None else seated
     for pool in (seats.pool, seats.switch):
         verify_sizes(restaurants(pool))

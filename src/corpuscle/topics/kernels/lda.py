@@ -79,10 +79,8 @@ def _auxiliary(counts, alpha, first, last, tables, stream):
 
 
 def sample_prior(counts: np.ndarray, alpha: np.ndarray, seed: int, iteration: int) -> np.ndarray:
-    """A new prior, float64 (topics,), given the present one and the words of every topic in every document.
-
-    ``counts``: int32 (documents, topics). The sum of the prior is beta, its shares are those of the topics.
-    """
+    """A new prior, float64 (topics,), given the present one and ``counts``, int32 (documents, topics), the words of
+    every topic in every document. The sum of the prior is beta."""
     stream = Random(seed, "topics.prior", iteration).array()
     counts, alpha = frozen(counts, np.int32), np.array(alpha, np.float64)
     tables, log_rest = np.zeros(len(alpha), np.int64), 0.0
@@ -194,11 +192,8 @@ def _log_joint(counts, prior, each, first, last):
 
 
 class Lda:
-    """One Markov chain.
-
-    - ``tokens``: int32 (words,), ids below ``n_types``; ``bounds``: int64 (documents + 1,), where documents begin;
-    - ``prior``: of every word in every topic. The prior of the topics is drawn after every sweep.
-    """
+    """One Markov chain. ``tokens``: int32 (words,), ids below ``n_types``; ``bounds``: int64 (documents + 1,), where
+    documents begin; ``prior``: of every word in every topic. The prior of the topics is drawn after every sweep."""
 
     def __init__(
         self, tokens: np.ndarray, bounds: np.ndarray, n_types: int, topics: int, *, prior: float = 0.01, seed: int = 1
@@ -391,10 +386,8 @@ def rescaled(
     shares: Shares, symbols: np.ndarray, available: np.ndarray, positions: np.ndarray, factors: np.ndarray
 ) -> np.ndarray:
     """The natural log of the rescaled probability of the words at some positions of a stream: float64 (positions,).
-
-    ``symbols``: int32, frozen; ``available``: uint8, frozen, how many symbols before each belong to its context;
-    ``factors``: float64 (types,). The samples are averaged before they are normalised.
-    """
+    ``symbols``: int32, frozen; ``available``: uint8, frozen, the lengths of contexts; ``factors``: float64 (types,).
+    The samples are averaged before they are normalised."""
     out, room = np.empty(len(positions)), np.empty((4, shares.rest.shape[1]))
     factors = np.ascontiguousarray(factors, np.float64)
     _rescaled(shares, symbols, available, frozen(positions, np.int64), factors, room, out)

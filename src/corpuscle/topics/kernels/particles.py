@@ -138,11 +138,8 @@ def _resample(belief, read, stream):
 
 @kernel(bare=True)
 def _read(words, first, last, before, every, rejuvenate, belief, out, stream):
-    """Read the words ``first`` to ``last`` of a document.
-
-    ``before``: how many words were read before the first of the arrays; ``every``: words between two resamplings, 0 in
-    mode ``wallach``; ``out``: takes the log probabilities, (words,).
-    """
+    """Read the words ``first`` to ``last`` of a document; writes their log probabilities into ``out``. ``before``:
+    words read before the first of the arrays; ``every``: words between two resamplings, 0 in mode ``wallach``."""
     room, particles, k = belief.room, len(belief.totals), belief.counts.shape[1]
     kept = belief.chosen.shape[1] > 0
     for i in range(first, last):
@@ -167,12 +164,9 @@ def _read(words, first, last, before, every, rejuvenate, belief, out, stream):
 
 
 class Reader:
-    """One document, read word by word or many words at a time: the same seed gives the same numbers either way.
-
-    - ``alpha``: float64 (topics,), the prior of the topics; ``particles``: how many; ``every``: words between two
-      resamplings; ``mode``: ``weighted`` or ``wallach``; ``rejuvenate``: see above;
-    - ``seed``, ``document``: every document has random numbers of its own.
-    """
+    """One document, read word by word or many words at a time, with the same numbers either way. ``alpha``: float64
+    (topics,), the prior of the topics; ``every``: words between two resamplings; ``mode``: ``weighted`` or ``wallach``;
+    ``rejuvenate``: see above; ``seed``, ``document``: every document has random numbers of its own."""
 
     def __init__(
         self,
@@ -204,10 +198,8 @@ class Reader:
 
     @property
     def mixture(self) -> np.ndarray:
-        """The expected shares of the topics given the words read, float64 (topics,), summing to one.
-
-        The next word has probability ``(1 - S) G + S * (mixture @ P)``.
-        """
+        """The expected shares of the topics given the words read, float64 (topics,), summing to one. The next word has
+        probability ``(1 - S) G + S * (mixture @ P)``."""
         return (self._belief.weights / self._belief.totals) @ self._belief.counts
 
     def read(self, words: Likelihoods) -> np.ndarray:
@@ -232,9 +224,7 @@ class Reader:
 
 
 def marks(words: Likelihoods, mixture: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """How topical every word of a document is once its mixture of topics is known, and its likeliest topic.
-
-    Returns float64 (words,), the probability that the word came from a topic, and int64 (words,), that topic.
-    """
+    """The probability that each word of a document came from a topic, given its mixture of topics, float64 (words,),
+    and the likeliest topic, int64 (words,)."""
     topical = words.switch * (words.topics @ mixture)
     return topical / (topical + (1.0 - words.switch) * words.common), (words.topics * mixture).argmax(1)

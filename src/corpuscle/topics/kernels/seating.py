@@ -42,6 +42,9 @@ NEXT_NODE, OF_CONTEXT, NODE_BEFORE = col.CHILDREN, col.STOPS, col.PASSES
 # Numbers of a model.
 BASE, TOP, ALL_ALPHA, STOP_PRIOR, PASS_PRIOR = range(5)
 
+STOPPING = 4.0, 1.0
+"""The Beta prior of using just a context, or a longer one."""
+
 
 class UnindexedPool(NamedTuple):
     """A pool of ``engine.restaurants.pool`` without what only lookups need: a kernel compiles the faster the fewer
@@ -113,8 +116,8 @@ class Buffers(NamedTuple):
 
 @part(inline=True)
 def _push(heads, head, first, items, item, after, before):
-    """Put an item at the head of a list: ``heads[head, first]`` is its first item, the columns ``after`` and ``before``
-    of ``items`` link them."""
+    """Put an item at the head of a list: ``heads[head, first]`` is its first item; the columns ``after`` and ``before``
+    of ``items`` link the others."""
     second = heads[head, first]
     items[item, after], items[item, before] = second, NONE
     if second >= 0:

@@ -245,10 +245,8 @@ def _add(seats, buffers, word, stream):
 
 @kernel(bare=True)
 def sweep_words(seats, buffers, visits, first, last, come, stream):
-    """Let the words ``visits[first:last]`` draw their topics anew, or (``come``) for the first time.
-
-    Returns ``last``, or where there was no more room.
-    """
+    """Let the words ``visits[first:last]`` draw their topics anew, or (``come``) for the first time. Returns ``last``,
+    or where there was no more room."""
     for i in range(first, last):
         if not has_room(seats, 4 * len(buffers.levels)):
             return i
