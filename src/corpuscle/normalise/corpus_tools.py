@@ -148,8 +148,10 @@ class Noise:
                 return random.choice(forms, [float(seen[form]) for form in forms])
         if random.uniform() >= self.rate:
             return word
-        options, weights = [], []
-        for where, was in sorted(self._fitting(word)):
+        n, options, weights = len(word), [], []
+        parts = {(1, word[a:b]) for a in range(1, n) for b in range(a, min(n, a + 4))}
+        parts |= {(0, word[:b]) for b in range(min(n, 6) + 1)} | {(2, word[a:]) for a in range(max(0, n - 6), n + 1)}
+        for where, was in sorted(parts & self.changes.keys()):
             for became, count in sorted(self.changes[where, was].items()):
                 options.append((where, was, became))
                 weights.append(float(count))
@@ -159,19 +161,11 @@ class Noise:
         if where == 0:
             result = became + word[len(was) :]
         elif where == 2:
-            result = word[: len(word) - len(was)] + became
+            result = word[: n - len(was)] + became
         else:
-            places = [k for k in range(1, len(word)) if word.startswith(was, k)]
-            at = random.choice(places)
+            at = random.choice([k for k in range(1, n) if word.startswith(was, k)])
             result = word[:at] + became + word[at + len(was) :]
         return result or word
-
-    def _fitting(self, word: str) -> set[tuple[int, str]]:
-        """The changes that the letters of a word allow."""
-        n = len(word)
-        parts = {(1, word[a:b]) for a in range(1, n) for b in range(a, min(n, a + 4))}
-        parts |= {(0, word[:b]) for b in range(min(n, 6) + 1)} | {(2, word[a:]) for a in range(max(0, n - 6), n + 1)}
-        return parts & self.changes.keys()
 
     def corrupt(self, messages: Sequence[Sequence[str]], seed: int, purpose: str = "normalise.noise") -> Normalised:
         """Messages as they may be typed, beside what they mean. A word that becomes several tokens stays one token."""

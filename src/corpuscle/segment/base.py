@@ -46,14 +46,13 @@ from corpuscle.segment.chain import (
     model_arrays,
     sample_arrays,
 )
-from corpuscle.segment.kernels.apply import SentenceChunk, applied, chunks, drawn_boundaries, final_states
+from corpuscle.segment.kernels.apply import SentenceChunk, applied, chunks, final_states
 from corpuscle.segment.kernels.lengths import new_word, root_tables, speller, word_types
 from corpuscle.segment.kernels.model import BOUNDARY, BOUNDARY_BASE, Nested
 from corpuscle.segment.kernels.state import base_logs, thaw, tree_of
 from corpuscle.segment.letters import (
     FORBIDDEN,
     PHRASE_MARK,
-    Given,
     Letters,
     Material,
     around_punctuation,
@@ -119,13 +118,14 @@ PARTIAL = learning.partial(
 
 
 def _applied(chunk: SentenceChunk, model: Segmenter, longest: int, semiring: int) -> tuple[np.ndarray, np.ndarray]:
-    return applied(chunk, model._models[0], longest, semiring)
+    _, cuts, logs = applied(chunk, model._models[0], longest, semiring)
+    return cuts.astype(np.uint8), logs
 
 
 def _drawn(chunk: SentenceChunk, model: Segmenter, longest: int, draws: int, seed: int) -> np.ndarray:
     """How often a word begins at each letter, over all samples."""
     models = enumerate(model._models)
-    return np.sum([drawn_boundaries(chunk, nested, longest, draws, seed, number) for number, nested in models], axis=0)
+    return np.sum([applied(chunk, nested, longest, SUM, draws, seed, number)[1] for number, nested in models], axis=0)
 
 
 class Segmenter(SegmentSettings, TextSettings, Seeded, Model):
@@ -188,17 +188,12 @@ class Segmenter(SegmentSettings, TextSettings, Seeded, Model):
         self.items_ = item_hashes(given.letters.as_corpus())
         self.provenance_ = {"sentences": len(given.letters), "letters": len(given.letters.tokens)}
         self.provenance_["given_sentences"] = 0 if gold is None else len(gold)
-        self._run(given, checkpoint or Checkpoint())
-        return self
-
-    def _run(self, given: Given, checkpoint: Checkpoint) -> None:
-        """All sweeps of all chains, from where the checkpoint stands."""
         self.stays_here("a Gibbs chain is sequential by nature; chains run side by side")
         seeds = [self.seed, *(int(Random(self.seed, "segment.chain", 0, c).key >> 1) for c in range(1, self.chains))]
         with scale.workers(min(self.threads, self.chains)) as pool:
             chains = learning.Chains([self._chain(given.material, seed) for seed in seeds], pool)
             columns = len(self.history_columns())
-            history, kept = checkpoint.run(
+            history, kept = (checkpoint or Checkpoint()).run(
                 chains,
                 self.sweeps + 1,
                 columns=self.chains * columns,
@@ -211,6 +206,7 @@ class Segmenter(SegmentSettings, TextSettings, Seeded, Model):
         self.samples_ = [container.stripped(f"chain/{chain}/", several) for several in kept[::-1] for chain in ranking]
         for cached in ("_models", "_prediction"):
             self.__dict__.pop(cached, None)
+        return self
 
     @cached_property
     def _models(self) -> list[Nested]:
@@ -405,7 +401,6 @@ class NestedSegmenter(NestedSettings, Segmenter):
         return Chain(material, {**self.settings, "max_word": self.max_word_}, seed)
 
     def history_columns(self) -> list[str]:
-        """The names of the columns of ``history_``."""
         return Chain.columns(self.order, self.max_context)
 
 

@@ -130,7 +130,6 @@ class DirichletSegmenter(DirichletSettings, Segmenter):
         return BoundaryChain(material, {**self.settings, **learned, **fixed}, seed)
 
     def history_columns(self) -> list[str]:
-        """The names of the columns of ``history_``."""
         return list(HISTORY)
 
 

@@ -48,8 +48,8 @@ _MEAN_PRIOR = (0.2, 0.1)
 _GROWTH = 1.15
 
 _FEW, _MANY = 0.01, 0.1
-"""If words are given for less than this share of the letters, a chain begins with words of branching entropy; goes on
-with held parameters."""
+"""If words are given for less than the first share of the letters, a chain begins with words of branching entropy; for
+less than the second, it holds parameters at first."""
 
 _HELD, _DISCOUNTS, _STRENGTHS = 0.5, (0.6, 0.0, 0.0), (200.0, 20_000.0, 20_000.0)
 """For this share of the sweeps the model of words has these parameters, by length of context. With sampled ones it

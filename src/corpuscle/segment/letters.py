@@ -55,7 +55,6 @@ class Letters:
     texts: tuple[Corpus, ...] = ()
 
     def __len__(self) -> int:
-        """The number of lines."""
         return len(self.starts) - 1
 
     def as_corpus(self) -> Corpus:

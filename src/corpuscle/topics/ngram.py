@@ -264,11 +264,9 @@ class NgramTopicModel(NgramTopicSettings, TopicModel):
 
     @property
     def n_samples(self) -> int:
-        """How many samples it has."""
         return len(self.samples_)
 
     def uses(self) -> np.ndarray:
-        """How often every word had every topic, see ``TopicModel``."""
         counts = np.zeros((len(self.vocab_), self.topics_ + 1), np.int64)
         words, topics, times = self.uses_
         counts[words, topics] = times
@@ -333,7 +331,6 @@ class NgramTopicModel(NgramTopicSettings, TopicModel):
         return self.samples_[sample]["alpha"], look
 
     def sample_log_probabilities(self, corpus: Corpus, **reading: Any) -> np.ndarray:
-        """The natural log of the probability of every word by each sample, see ``TopicModel``."""
         by_sample = self._by_sample(corpus, partial(of_documents, read=all_words, **reading))
         return np.array([np.concatenate([np.empty(0), *documents]) for documents in by_sample])
 

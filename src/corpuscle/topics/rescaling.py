@@ -83,19 +83,14 @@ class RescalingModel(RescalingSettings, TopicModel):
         lda = Lda(_rows(known.tokens), bounds, len(self.vocab_) - 2, self.topics, prior=self.prior, seed=self.seed)
         facts = {"n_topics": self.topics}
         history, _ = checkpoint.run(lda, self.sweeps + 1, facts=facts, lasting=True, log=log, title="topics")
-        self.words_ = self._word_model()
-        self.words_.fit(corpus, checkpoint=checkpoint)
-        self.types_, self.alpha_, self.history_ = lda.types.copy(), lda.alpha.copy(), history[:, 0]
-
-    def _word_model(self) -> HpyModel:
-        """The language model before it has learned; it does not predict where sentences end."""
         reading = {name: getattr(self, name) for name in (*TextSettings.SETTINGS, *TokenSettings.SETTINGS)}
-        model = HpyModel(
+        self.words_ = HpyModel(
             order=self.order, sweeps=self.word_sweeps, samples=self.samples, min_count=self.min_count,
             allow_markup=True, workers=self.workers, seed=self.seed, **reading,
         )  # fmt: skip
-        model.predicts_ends = False
-        return model
+        self.words_.predicts_ends = False
+        self.words_.fit(corpus, checkpoint=checkpoint)
+        self.types_, self.alpha_, self.history_ = lda.types.copy(), lda.alpha.copy(), history[:, 0]
 
     def uses(self) -> np.ndarray:
         counts = np.zeros((len(self.vocab_), self.topics_ + 1), np.int64)

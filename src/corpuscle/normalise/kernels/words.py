@@ -1,11 +1,10 @@
 """A typed word and the words of a lexicon: which are near it, how alike they are, and how likely it comes from them.
 
-**The symmetric deletion index** finds all words within a small edit distance, without a look at the others. If the edit
-distance of two strings is at most d, some string is left of both after at most d deletions each. That also holds of
-their first ``PREFIX`` letters: an alignment of the strings with e <= d edits aligns the first p letters of one with the
-first q <= p of the other (or the other way round), of which at most e are not matched on either side. So every word is
-filed under the hashes of all that is left of its beginning after at most d deletions; a query looks up its own, and
-what is found is verified. Nothing is lost, and a hash that two strings share does no harm.
+**The symmetric deletion index** finds all words within a small edit distance. If the edit distance of two strings is at
+most d, some string is left of both after at most d deletions each. That also holds of their first ``PREFIX`` letters:
+an alignment with e <= d edits aligns the first p letters of one with the first q <= p of the other (or the other way
+round), of which at most e are not matched on either side. So every word is filed under the hashes of its beginning
+after at most d deletions; a query looks up its own, and what is found is verified.
 
 Notation: ``letters`` int32, the letters of all words one after the other; ``starts`` int64 (n_words + 1,).
 
@@ -17,26 +16,25 @@ matching", 1985 (the band).
 
 P(t | s) = sum over types wf of P(wf) P(t | s, wf), t typed, s meant:
 
-- stylistic: before each letter of s and before the end, with probability ``insert`` a letter (all of ``alphabet`` are
-  alike) is inserted; else the next letter of s is kept, substituted (by another letter) or deleted. The forward
-  algorithm sums over all ways to t: D[i, j], i letters of s are read and j of t are written;
-- subsequence: each letter of s is kept, independently, with probability k_i (first letter, consonant, vowel):
-  D_i(j) = D_{i-1}(j) (1 - k_i) + D_{i-1}(j-1) k_i [t_j = s_i];
+- stylistic: before each letter of s and before the end, with probability ``insert`` one of the ``alphabet`` is
+  inserted; else the next letter of s is kept, substituted (by another letter) or deleted. The forward algorithm sums
+  over all ways to t: D[i, j], i letters of s are read and j of t are written;
+- subsequence: each letter of s is kept, independently, with probability k_i (first letter, consonant, vowel): D_i(j) =
+  D_{i-1}(j) (1 - k_i) + D_{i-1}(j-1) k_i [t_j = s_i];
 - prefix clipping, suffix clipping: any proper beginning (end) of s, all alike.
 
 Each sums to one over all t (clippings where s has two letters at least).
 
-Cook and Stevenson, "An unsupervised model for text message normalization", 2009 (the types and how often each is met
-in their development text); the similarities are those of Han and Baldwin, "Lexical normalisation of short text
-messages: makn sens a #twitter", 2011, with L the length of the longer word.
+Cook and Stevenson, "An unsupervised model for text message normalization", 2009 (the types and how often each is met in
+their development text); the similarities are those of Han and Baldwin, "Lexical normalisation of short text messages:
+makn sens a #twitter", 2011, with L the length of the longer word.
 
 The parameters are estimated by expectation maximisation (``add_counts``). Given t and s, the posterior of the formation
 types is proportional to P(wf) P(t | s, wf). Within stylistic changes, with F and B the forward and backward sums over
 D[i, j] (i letters of s are read, j of t written), a step from (i, j) to (i', j') of probability p is taken F[i, j] p
 B[i', j'] / P(t | s) times. Within subsequences letter i of s is kept F[i-1, j-1] k_i B[i, j] / P(t | s) times, summed
 over j with t_j = s_i. A new parameter is the share of its own counts (Dempster, Laird and Rubin, "Maximum likelihood
-from incomplete data via the EM algorithm", 1977).
-"""
+from incomplete data via the EM algorithm", 1977)."""
 
 from __future__ import annotations
 

@@ -37,8 +37,6 @@ class SentenceChunk(NamedTuple):
 
 @kernel(bare=True)
 def _apply(nested, lattice, chunk, semiring, draws, cuts, counts, logs, stream):
-    """``logs`` := the log probability of every sentence, of all segmentations or of the best; ``counts`` += how often a
-    word begins at each letter in the best segmentation (MAX), or in N drawn ones."""
     starts = chunk.starts
     for sentence in range(len(starts) - 1):
         begin, n = starts[sentence], starts[sentence + 1] - starts[sentence]
@@ -59,7 +57,7 @@ def _apply(nested, lattice, chunk, semiring, draws, cuts, counts, logs, stream):
 
 
 def chunks(text: np.ndarray, starts: np.ndarray, gaps: np.ndarray, draws: int = 0) -> list[SentenceChunk]:
-    """A text in chunks of a size that is worth a call, to be cut, or (``draws``) to draw so many segmentations."""
+    """A text in chunks of a size that is worth a call, to be cut, or to draw N segmentations each (``draws``)."""
     found = []
     bounds = chunk_bounds(starts, max(1, _DRAWN // draws) if draws else _CHUNK).tolist()
     for number, (first, last) in enumerate(pairwise(bounds if len(bounds) > 1 else [0, 0])):
@@ -68,10 +66,12 @@ def chunks(text: np.ndarray, starts: np.ndarray, gaps: np.ndarray, draws: int = 
     return found
 
 
-def _applied(
+def applied(
     chunk: SentenceChunk, nested: Nested, longest: int, semiring: int, draws: int = 0, seed: int = 1, sample: int = 0
 ) -> tuple[Lattice, np.ndarray, np.ndarray]:
-    """The lattice of the last sentence, and the counts and logs of ``_apply``."""
+    """The lattice of the last sentence; how often a word begins at each letter in the best segmentation (MAX), or in N
+    drawn ones (``draws``), int64 (letters,); and the log probability of every sentence, its end included: of the best
+    segmentation, or of all together (SUM), float64 (sentences,)."""
     lattice = new_lattice(int(np.diff(chunk.starts).max(initial=0)), longest, len(nested.words.discounts))
     cuts, counts = np.zeros(len(chunk.text), np.uint8), np.zeros(len(chunk.text), np.int64)
     logs = np.zeros(len(chunk.starts) - 1)
@@ -80,19 +80,12 @@ def _applied(
     return lattice, counts, logs
 
 
-def applied(chunk: SentenceChunk, nested: Nested, longest: int, semiring: int) -> tuple[np.ndarray, np.ndarray]:
-    """Where words begin in the best segmentation (MAX), uint8 (letters,), and the log probability of every sentence,
-    its end included: of all its segmentations together (SUM), or of the best: float64 (sentences,)."""
-    _, counts, logs = _applied(chunk, nested, longest, semiring)
-    return counts.astype(np.uint8), logs
-
-
 def final_states(nested: Nested, text: np.ndarray, gaps: np.ndarray, longest: int) -> tuple[np.ndarray, np.ndarray]:
     """The last words of all segmentations of some letters (at least one): their numbers, int64 (states, order - 1), the
     most recent last, -1 for an unknown word; and the probability of all segmentations that end so, up to a common
     factor, float64 (states,)."""
     chunk = SentenceChunk(0, np.ascontiguousarray(text, np.int32), np.array([0, len(text)]), np.ascontiguousarray(gaps))
-    lattice, n = _applied(chunk, nested, longest, SUM)[0], len(text)
+    lattice, n = applied(chunk, nested, longest, SUM)[0], len(text)
     states, weights = [], []
     for k in range(1, last_lengths(n, longest)[1] + 1):
         first, last = last_lengths(n - k, longest) if lattice.total.shape[2] > 1 else (0, 0)
@@ -102,10 +95,3 @@ def final_states(nested: Nested, text: np.ndarray, gaps: np.ndarray, longest: in
                 weights.append(lattice.total[n, k, j])
     back = len(nested.words.discounts) - 1
     return np.array(states, np.int64)[:, 2 - back :], np.array(weights)
-
-
-def drawn_boundaries(
-    chunk: SentenceChunk, nested: Nested, longest: int, draws: int, seed: int, sample: int
-) -> np.ndarray:
-    """How often a word begins at each letter in N segmentations drawn from the model: int64 (letters,)."""
-    return _applied(chunk, nested, longest, SUM, draws, seed, sample)[1]

@@ -4,10 +4,10 @@ A word leaves, and comes back with the topic drawn from
 
     p(k) ~ (n_jk + alpha_k) * (n_kw + beta) / (n_k + V beta)
 
-with n_jk words of the document, n_kw of the word and n_k of all in topic k. All topics are weighed for every word, but
-cheaply: one multiplication each, in a loop without branches that processors run four at a time. ``scaled[k]`` holds all
-of the formula that does not depend on the word and is mended where a word leaves or comes; sums of eight weights are
-searched instead of single ones. Topics are padded to a multiple of eight, with a prior of zero.
+with n_jk words of the document, n_kw of the word and n_k of all in topic k. All topics are weighed for every word, with
+one multiplication each, in a loop without branches that processors run four at a time: ``scaled[k]`` holds the factors
+that do not depend on the word and is updated where a word leaves or comes. Sums of eight weights are searched instead
+of single ones; topics are padded to a multiple of eight, with a prior of zero.
 
 Blei, Ng and Jordan, "Latent Dirichlet allocation", 2003; Griffiths and Steyvers, "Finding scientific topics", 2004.
 
@@ -19,22 +19,17 @@ of topic k in document j sit in a Chinese restaurant of strength alpha_k, and e_
     m_jk = sum over i < n_jk of Bernoulli(alpha_k / (alpha_k + i)),    share ~ Dirichlet(1 + sum_j m_jk),
     beta ~ Gamma(1 + sum m, rate 1 - sum_j log e_j)
 
-Documents without words say nothing.
-
 Teh, Jordan, Beal and Blei, "Hierarchical Dirichlet processes", 2006, for the auxiliary variables; Wallach, Mimno and
 McCallum, "Rethinking LDA: why priors matter", 2009, for an asymmetric prior.
 
-**Unigram rescaling**: the probabilities of an n-gram model are multiplied by a factor for each word and normalised
-again.
+**Unigram rescaling**: the probabilities of an n-gram model are multiplied by a factor for each word and normalised.
 
     p(w | h) = f(w) P(w | h) / Z(h),    Z(h) = sum over v of f(v) P(v | h)
 
-The sum over the vocabulary is never made for a context. Where P adds what a context knows itself to what it passes on,
-P(w | h) = own(w | h) + rest(h) P(w | h'), so does the normaliser:
+An interpolated P(w | h) = own(w | h) + rest(h) P(w | h') gives the normaliser without a sum over the vocabulary,
+except for the empty context, once for every f:
 
     Z(h) = sum over the words v seen after h of f(v) own(v | h)  +  rest(h) Z(h')
-
-Only Z of the empty context is a sum over all words, once for every f.
 
 Gildea and Hofmann, "Topic-based language models using EM", 1999."""
 

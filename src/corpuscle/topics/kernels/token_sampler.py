@@ -1,9 +1,8 @@
 """Gibbs sampling of the topics of words, one word at a time, over the restaurants of ``seating``.
 
 A word leaves, draws a topic (and, in models of variable order, how much of its context it uses) with weights that need
-its probability under every topic, and sits down there. Those probabilities are made depth by depth: a depth multiplies
-the vector of the depth before by what the restaurants pass on and adds what the entries of the row have, which are few
-where there is no dense table.
+its probability under every topic, and sits down there. These probabilities are computed depth by depth: the vector of
+the depth before times what the restaurants pass on, plus what the entries of the row have.
 
 Noji, Mochihashi and Miyao, "Improvements to the Bayesian topic n-gram models", 2013, section 4.1, equations 6-9 (the
 token-based sampler).
