@@ -231,8 +231,8 @@ class Normaliser(NormaliserSettings, container.Model):
         given = self.chosen_.get("min_confidence", self.min_confidence)
         if given is not None:
             return float(given)
-        told = self.annotated or self.detector_ is not None
-        return _CAREFUL if self.combine == "loglinear" and not told else 0.0
+        known = self.annotated or self.detector_ is not None
+        return _CAREFUL if self.combine == "loglinear" and not known else 0.0
 
     def _phonetics(self, sounds: Mapping[str, str] | None, gold: Normalised | None) -> Phonetics | None:
         """How codes are made: by a table that is given or learned, or by double metaphone."""

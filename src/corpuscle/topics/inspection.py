@@ -21,7 +21,7 @@ _WITH_GLOBAL = ("hierarchical", "switching")
 """The methods that have a global topic, and know how topical a context is."""
 
 _STEADY = 3
-"""An n-gram must have so many customers in a topic to be one of its phrases."""
+"""The least number of customers of a phrase in its topic."""
 
 
 class Phrase(NamedTuple):

@@ -47,7 +47,7 @@ INSIDE, WORD, SENTENCE = 0, 1, 2
 """What begins at a letter: nothing, a word, or a sentence (and a word). The end of the text counts as SENTENCE."""
 
 ROOM = 4
-"""A step needs room as for a sentence of so many letters."""
+"""A step needs the room of a sentence of this length."""
 
 _BOTH, _IN_CONTEXT, _AT_ROOT, _BASE = range(4)
 """Columns of ``counts``: customers of the word in its context, of the context, of the word at the root; its base."""

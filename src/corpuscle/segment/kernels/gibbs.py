@@ -70,7 +70,7 @@ class Sentences(NamedTuple):
 
 
 def new_notes(letters: int) -> np.ndarray:
-    """Room for the notes on a sentence of at most so many letters."""
+    """Room for the notes on a sentence of at most N letters."""
     return np.zeros(24 * (letters + 2), np.int32)
 
 

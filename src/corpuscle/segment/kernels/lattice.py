@@ -73,7 +73,7 @@ class Lattice(NamedTuple):
 
 
 def new_lattice(letters: int, longest: int, order: int) -> Lattice:
-    """Room for sentences of at most so many letters."""
+    """Room for sentences of at most N letters."""
     size = (letters + 1, longest + 1)
     states = (*size, longest + 1 if order > 2 else 1)
     return Lattice(

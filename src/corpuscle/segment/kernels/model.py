@@ -11,7 +11,7 @@ where spelled(w) is the product of P(letter | the letters before it in the word,
 turn the lengths of spelled words into those that are wanted, see ``lengths``.
 
 A word is a stretch of ``text``, found by hashing its letters; number 0 is the sentence boundary ``$``. Numbers of words
-that nobody has in use are given to new ones. Letters are numbered as in ``corpuscle.text.vocab``: START begins a word,
+that are no longer used are given to new ones. Letters are numbered as in ``corpuscle.text.vocab``: START begins a word,
 END ends it.
 
 Mochihashi, Yamada and Ueda, "Bayesian unsupervised word segmentation with nested Pitman-Yor language modeling", 2009,
@@ -140,7 +140,7 @@ def indexed_words(nested: Nested) -> Nested:
 
 
 def grown_nested(nested: Nested, length: int) -> Nested:
-    """The same model with more room wherever it is nearly used up: it ``has_room`` for so many letters."""
+    """The same model with more room wherever it is nearly used up: it ``has_room`` for a sentence of this length."""
     nested = nested._replace(words=grown(nested.words, length + 1), letters=grown(nested.letters, 2 * length))
     for row, names in ((WORDS, ("rows", "hashes")), (RECORDS, ("records", "orders"))):
         items = getattr(nested, names[0])
@@ -155,7 +155,7 @@ def grown_nested(nested: Nested, length: int) -> Nested:
 
 @part(bare=True)
 def has_room(nested, length):
-    """Whether a sentence of so many letters can come; ``grown_nested`` sees to it."""
+    """Whether there is room for a sentence of this length; ``grown_nested`` makes it."""
     words, letters = (length + 1) * len(nested.words.path), 2 * length * len(nested.letters.path)
     return (
         free_items(nested.counters, WORDS, nested.rows) > length

@@ -95,7 +95,7 @@ def new_block(seats: Seats, counts: np.ndarray) -> Block:
 
 @part(inline=True)
 def _fold(block, factors):
-    """Note that so many factors were multiplied; take logarithms before they get too small or too large."""
+    """Note that N factors were multiplied; take logarithms before the products get too small or too large."""
     block.numbers[N_FACTORS] += factors
     if block.numbers[N_FACTORS] > _FACTORS:
         for k in range(len(block.weights)):

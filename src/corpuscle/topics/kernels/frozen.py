@@ -281,7 +281,7 @@ def _likelihoods(model, asked, first, last, here, total, result):
 def likelihoods(
     model: Predictor, topics: int, symbols: np.ndarray, places: np.ndarray, words: np.ndarray, available: np.ndarray
 ) -> Likelihoods:
-    """What a model of so many topics says about n words, see ``_Asked``."""
+    """The likelihoods of n words under each of N topics, see ``_Asked``."""
     n = len(words)
     result = Likelihoods(np.empty((n, topics)), np.empty(n), np.empty(n))
     kinds = np.int32, np.int64, np.int32, np.uint8

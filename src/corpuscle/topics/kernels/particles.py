@@ -52,7 +52,7 @@ class Belief(NamedTuple):
 
     - ``counts``: float64 (particles, topics), C + alpha; ``totals``: float64 (particles,), their sums;
     - ``weights``: float64 (particles,), summing to one;
-    - ``chosen``: int32 (particles, words), the topics of the words read; no words where nobody will ask;
+    - ``chosen``: int32 (particles, words), the topics of the words read; empty if they are not needed;
     - ``room``: float64 (particles, topics + 2), sums of a word; ``offspring``: int64 (particles,), room for resampling.
     """
 

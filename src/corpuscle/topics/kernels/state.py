@@ -183,7 +183,7 @@ def new_buffers(seats: Seats) -> Buffers:
 
 
 def _with_room(pool: UnindexedPool, items: int, entries_a_node: int) -> UnindexedPool:
-    """A pool with room for so many more nodes and entries; ``entries_a_node``: 2 for switches, 0 for free ones."""
+    """A pool with room for N more nodes and entries; ``entries_a_node``: 2 for switches, else 0."""
     replaced = {}
     for row, name, need in (
         (col.NODES, "nodes", items),
@@ -201,7 +201,7 @@ def _with_room(pool: UnindexedPool, items: int, entries_a_node: int) -> Unindexe
 
 
 def more_room(seats: Seats, items: int) -> Seats:
-    """The same state with room for so many more restaurants and entries."""
+    """The same state with room for N more restaurants and entries."""
     pool, switch = _with_room(seats.pool, items, 0), _with_room(seats.switch, items, 2)
     links = seats.links
     if len(pool.entries) > len(links):

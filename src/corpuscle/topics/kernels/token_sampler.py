@@ -37,7 +37,7 @@ from corpuscle.topics.kernels.seating import (
 
 @part(inline=True)
 def has_room(seats, items):
-    """Whether there is room for so many new restaurants, entries and switches, and the tables that come with them."""
+    """Whether there is room for N new restaurants, entries and switches, and for their tables."""
     return has_free(seats.pool, items, items, 2 * items) and has_free(seats.switch, items, 0, 2 * items)
 
 
@@ -100,49 +100,43 @@ def fill_passed(seats, buffers, m):
 
 
 @part(inline=True)
-def fill_level(seats, buffers, m):
-    """``levels[m + 1]`` := P_k(w | h) at depth m, for all topics, from ``levels[m]``."""
+def fill_levels(seats, buffers, depth):
+    """``levels[m + 1]`` := P_k(w | h) for all topics along ``path``, for m up to a depth, each from the one before."""
     levels, topics = buffers.levels, len(seats.alpha)
-    row, context = np.int64(buffers.path[m, 0]), np.int64(buffers.path[m, 1])
-    fill_passed(seats, buffers, m)
-    shared = levels[m + 1, 0]
-    slot = np.int64(seats.contexts[context, at.SLOT])
-    if slot >= 0:
-        shares, of_row = seats.shares, seats.rows[row, at.SLOT]
-        if of_row >= 0:
-            for k in range(topics):
-                levels[m + 1, k] = shares[slot + 1, k] * levels[m + 1, k] + shares[of_row, k] * shares[slot, k]
+    for k in range(topics):
+        levels[0, k] = seats.numbers[at.BASE]
+    for m in range(depth + 1):
+        row, context = np.int64(buffers.path[m, 0]), np.int64(buffers.path[m, 1])
+        fill_passed(seats, buffers, m)
+        shared = levels[m + 1, 0]
+        slot = np.int64(seats.contexts[context, at.SLOT])
+        if slot >= 0:
+            shares, of_row = seats.shares, seats.rows[row, at.SLOT]
+            if of_row >= 0:
+                for k in range(topics):
+                    levels[m + 1, k] = shares[slot + 1, k] * levels[m + 1, k] + shares[of_row, k] * shares[slot, k]
+            else:
+                for k in range(topics):
+                    levels[m + 1, k] *= shares[slot + 1, k]
+                entry = np.int64(seats.rows[row, at.FIRST_ENTRY])
+                while entry >= 0:
+                    k = seats.links[entry, at.OF_TOPIC]
+                    levels[m + 1, k] += own_mass(seats, entry, m) * shares[slot, k]
+                    entry = np.int64(seats.links[entry, at.NEXT_ENTRY])
         else:
-            for k in range(topics):
-                levels[m + 1, k] *= shares[slot + 1, k]
+            nodes, strength, discount = seats.pool.nodes, seats.pool.strengths[m], seats.pool.discounts[m]
+            node = np.int64(seats.contexts[context, at.FIRST_NODE])
+            while node >= 0:
+                mass = strength + discount * nodes[node, col.TABLES]
+                levels[m + 1, nodes[node, col.SYMBOL]] *= mass / (strength + nodes[node, col.CUSTOMERS])
+                node = np.int64(nodes[node, at.NEXT_NODE])
             entry = np.int64(seats.rows[row, at.FIRST_ENTRY])
             while entry >= 0:
-                k = seats.links[entry, at.OF_TOPIC]
-                levels[m + 1, k] += own_mass(seats, entry, m) * shares[slot, k]
+                total = strength + nodes[seats.pool.entries[entry, col.NODE], col.CUSTOMERS]
+                levels[m + 1, seats.links[entry, at.OF_TOPIC]] += own_mass(seats, entry, m) / total
                 entry = np.int64(seats.links[entry, at.NEXT_ENTRY])
-    else:
-        nodes, strength, discount = seats.pool.nodes, seats.pool.strengths[m], seats.pool.discounts[m]
-        node = np.int64(seats.contexts[context, at.FIRST_NODE])
-        while node >= 0:
-            mass = strength + discount * nodes[node, col.TABLES]
-            levels[m + 1, nodes[node, col.SYMBOL]] *= mass / (strength + nodes[node, col.CUSTOMERS])
-            node = np.int64(nodes[node, at.NEXT_NODE])
-        entry = np.int64(seats.rows[row, at.FIRST_ENTRY])
-        while entry >= 0:
-            total = strength + nodes[seats.pool.entries[entry, col.NODE], col.CUSTOMERS]
-            levels[m + 1, seats.links[entry, at.OF_TOPIC]] += own_mass(seats, entry, m) / total
-            entry = np.int64(seats.links[entry, at.NEXT_ENTRY])
-    if seats.method == DOUBLY:
-        levels[m + 1, 0] = shared
-
-
-@part(inline=True)
-def fill_levels(seats, buffers, depth):
-    """All levels along ``path`` up to a depth."""
-    for k in range(len(seats.alpha)):
-        buffers.levels[0, k] = seats.numbers[at.BASE]
-    for m in range(depth + 1):
-        fill_level(seats, buffers, m)
+        if seats.method == DOUBLY:
+            levels[m + 1, 0] = shared
 
 
 @part(inline=True)
