@@ -285,7 +285,7 @@ def trivial(timer, train: str, test: str, method: str, max_word: int | None = No
 
 def _chain(text, **settings: Any):
     """The chain of a segmenter, and the letters that it works on."""
-    from corpuscle.segment.chain import prepare
+    from corpuscle.segment.letters import prepare
 
     model = _segmenter(**settings)
     given = prepare(text, None, model)

@@ -337,7 +337,7 @@ def started(
     from corpuscle.learning import sweep
     from corpuscle.measure import segmentation_counts
     from corpuscle.segment import word_corpus
-    from corpuscle.segment.chain import letter_masks
+    from corpuscle.segment.letters import letter_masks
     from corpuscle.text import read_text
 
     text = read_text(train, unk_token="literal")

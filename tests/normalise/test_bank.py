@@ -8,6 +8,7 @@ import pytest
 
 from corpuscle.normalise import Normaliser
 from corpuscle.normalise.bank import Detector, bank_of_pairs, bank_of_trees, fits, matches
+from corpuscle.normalise.candidates import neighbour_of
 from corpuscle.normalise.kernels.context import OFFSETS, Windows
 from corpuscle.text.treebank import Treebank
 from tests.normalise.test_normaliser import clean
@@ -105,8 +106,8 @@ def test_more_positives_never_add_detections_and_w_0_is_no_expansion():
         changed.append({(i, k) for i, m in enumerate(out) for k, word in enumerate(m) if word != messages[i][k]})
     assert all(later <= earlier for earlier, later in pairwise(changed)) and changed[0]
     plain = Normaliser(min_count=1, detect=True, expand=0.0, examples=400).fit(clean=clean(1, 200))
-    assert all(len(plain.neighbour(token)[1]) == 0 for message in messages for token in message)
-    assert any(len(model.neighbour(token)[1]) for message in messages for token in message)
+    assert all(len(plain.once(neighbour_of, token)[1]) == 0 for message in messages for token in message)
+    assert any(len(model.once(neighbour_of, token)[1]) for message in messages for token in message)
 
 
 def test_the_detector_leaves_words_alone_that_nothing_speaks_for(tmp_path):

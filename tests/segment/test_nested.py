@@ -149,7 +149,7 @@ def sampled(request):
     for iteration in range(8):
         text.sweep(iteration)
         text.verify()
-    gibbs.remove_sentence(text.nested, 0, 8, text.cuts, text.ends, text.numbers, text.stream, text.notes[:0])
+    gibbs.remove_sentence(text.nested, 0, 8, text.cuts, text.ends, text.numbers, text.stream, text.notes[:0], False)
     text.seated[0] = 0
     text.verify()
     return text, longest
@@ -285,7 +285,7 @@ def test_when_all_sentences_are_gone_nothing_is_left(order):
     for sentence in range(len(text.seated)):
         first, last = text.starts[sentence : sentence + 2]
         gibbs.remove_sentence(
-            text.nested, first, last - first, text.cuts, text.ends, text.numbers, text.stream, text.notes[:0]
+            text.nested, first, last - first, text.cuts, text.ends, text.numbers, text.stream, text.notes[:0], False
         )
     text.seated[:] = 0
     text.verify()

@@ -12,13 +12,14 @@ from corpuscle.learning import Checkpoint
 from corpuscle.measure import segmentation_scores
 from corpuscle.model import read
 from corpuscle.segment import NestedSegmenter, letters_of, word_corpus
-from corpuscle.segment.chain import check_sample, prepare
+from corpuscle.segment.chain import check_sample
 from corpuscle.segment.letters import (
     FORBIDDEN,
     FORCED,
     LONGEST_LINE,
     around_punctuation,
     pieces,
+    prepare,
     segmented_bytes,
     typical,
 )

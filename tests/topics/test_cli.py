@@ -11,7 +11,6 @@ import corpuscle
 from corpuscle.cli.main import main
 from corpuscle.errors import Interrupted, SettingError
 from corpuscle.topics import NgramTopicModel, RescalingModel, document_bounds, document_topics, read_documents
-from corpuscle.topics.inspection import perplexities
 from tests.schemas import FRACTION, conforms, last_line_conforms
 
 METHODS = ("hpylm", "hpytm", "hierarchical", "switching", "rescaling")
@@ -179,7 +178,7 @@ def test_documents_are_read_once_for_all_figures(folder, models, monkeypatch):
     whole, read = model.perplexity(corpus).to_json(), []
     once = model.sample_log_probabilities
     monkeypatch.setattr(model, "sample_log_probabilities", lambda *a, **k: read.append(a) or once(*a, **k))
-    result, by_sample = perplexities(model, corpus)
+    result, by_sample = model.perplexities(corpus)
     assert len(read) == 1 and len(by_sample) == 2 and result.to_json() == whole
 
 

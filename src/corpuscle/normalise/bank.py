@@ -6,12 +6,11 @@ value of an entry met n times is log(1 + n) / log(1 + n_max), or its normalised 
 met less than twice are left out. Without parsed text all pairs of words within three tokens take the place of edges,
 weighted by one over their distance.
 
-**The detector** learns from clean text alone whether a word is ill-formed. A word fits its place if entries of the
-dependency bank speak for it there. Every word of the clean text in its own context is a positive example; one of the
-five words of its confusion set that fit best by the language model, put in its place, is a negative one, unless its
-entries are those of some positive example. Words for which nothing speaks teach nothing. A linear support vector
-machine tells both apart, by the entries and by the sum, the maximum and the number of their values. A token is
-ill-formed if at least ``positives`` of its candidates fit: something else was meant.
+**The detector** learns from clean text alone which words are ill-formed. A word fits its place if entries of the bank
+support it there. Every word of the clean text in its context is a positive example; one of the five words of its
+confusion set that fit best by the language model, in its place, is a negative one, unless its entries are those of some
+positive example. Words without entries are left out. A linear support vector machine classifies by the entries and by
+sum, maximum and number of their values. A token is ill-formed if at least ``positives`` of its candidates fit.
 
 Han and Baldwin, "Lexical normalisation of short text messages: makn sens a #twitter", 2011, section 4.2; Bouma,
 "Normalized (pointwise) mutual information in collocation extraction", 2009; Fan et al., "LIBLINEAR: a library for large
@@ -37,7 +36,7 @@ from corpuscle.normalise.kernels.context import (
     score_candidates,
 )
 from corpuscle.normalise.lexicon import Messages
-from corpuscle.normalise.tokens import is_examined
+from corpuscle.normalise.tokens import is_examined, reduced
 from corpuscle.random import Random
 from corpuscle.text.corpus import starts_of
 from corpuscle.text.origin import error_about
@@ -58,8 +57,8 @@ _FEWEST = 2.0 - 1e-9
 
 
 class Matches(NamedTuple):
-    """What speaks for words in their places, word by word: ``sums``, ``highest`` and ``numbers`` of values, float64;
-    and the entries themselves: ``starts`` (n + 1,), ``rows`` of the bank, ``values``."""
+    """The entries that support words in their places: ``sums``, ``highest`` and ``numbers`` of their values, float64,
+    by word; ``starts`` (n + 1,), ``rows`` of the bank, ``values``."""
 
     sums: np.ndarray
     highest: np.ndarray
@@ -76,15 +75,13 @@ def empty_bank(words: int) -> Entries:
 
 def bank_of_trees(treebank: Treebank, numbers: dict[str, int], score: str) -> Entries:
     """From parsed text, of words by their numbers in the lexicon."""
-    of_types = [numbers.get(word.lower(), -1) for word in treebank.corpus.vocab.strings]
-    ids = np.array(of_types, np.int64)[treebank.corpus.tokens]
-    starts = treebank.corpus.sentence_starts
-    heads = treebank.heads  # 1-based within the sentence, 0: the root
-    at = np.flatnonzero(heads > 0)
-    first = np.repeat(starts[:-1], np.diff(starts))[at]
-    apart = first + heads[at] - 1 - at
-    close = np.abs(apart) <= _REACH
-    x, y, d = ids[at[close]], ids[(at + apart)[close]], apart[close]
+    corpus, heads = treebank.corpus, treebank.heads  # 1-based within the sentence, 0: the root
+    of_types = [numbers.get(word.lower(), -1) for word in corpus.vocab.strings]
+    ids = np.array(of_types, np.int64)[corpus.tokens]
+    apart = np.repeat(corpus.sentence_starts[:-1], corpus.lengths) + heads - 1 - np.arange(len(heads))
+    at = np.flatnonzero((heads > 0) & (np.abs(apart) <= _REACH))
+    d = apart[at]
+    x, y = ids[at], ids[at + d]
     return _bank(np.concatenate([y, x]), np.concatenate([x, y]), np.concatenate([d, -d]), None, len(numbers), score)
 
 
@@ -100,24 +97,23 @@ def bank_of_pairs(sentences: Sequence[Sequence[str]], numbers: dict[str, int], s
         targets += [x, y]
         offsets += [np.full(len(x), d), np.full(len(x), -d)]
     distance = np.concatenate(offsets)
-    return _bank(
-        np.concatenate(contexts), np.concatenate(targets), distance, 1.0 / np.abs(distance), len(numbers), score
-    )
+    sides = np.concatenate(contexts), np.concatenate(targets)
+    return _bank(*sides, distance, 1.0 / np.abs(distance), len(numbers), score)
 
 
 def _bank(
     contexts: np.ndarray, targets: np.ndarray, offsets: np.ndarray, weights: np.ndarray | None, words: int, score: str
 ) -> Entries:
     known = (contexts >= 0) & (targets >= 0)
-    all_keys = (contexts[known] * words + targets[known]) * SPAN + offsets[known] + _REACH
-    keys, which = np.unique(all_keys, return_inverse=True)
-    counts = np.bincount(which, None if weights is None else weights[known], minlength=len(keys))
+    contexts, targets, offsets = contexts[known], targets[known], offsets[known]
+    weights = None if weights is None else weights[known]
+    keys, which = np.unique((contexts * words + targets) * SPAN + offsets + _REACH, return_inverse=True)
+    counts = np.bincount(which, weights, minlength=len(keys))
     kept = counts >= _FEWEST
     values = np.log1p(counts) / np.log1p(counts.max(initial=1.0))
     if score == "npmi":
         total = counts.sum()
-        by_context = np.bincount(contexts[known], None if weights is None else weights[known], minlength=words)
-        by_target = np.bincount(targets[known], None if weights is None else weights[known], minlength=words)
+        by_context, by_target = (np.bincount(side, weights, minlength=words) for side in (contexts, targets))
         pair = keys // SPAN
         joint = np.log(counts / total)
         apart = np.log(by_context[pair // words] / total) + np.log(by_target[pair % words] / total)
@@ -213,12 +209,16 @@ def _examples(model: Normaliser, sentences: Messages) -> tuple[Matches, Matches]
     windows = windows_of(model, sentences, found)
     places = np.arange(len(found))
     words = np.array([number[sentences[i][k]] for i, k in found], np.int32)
-    others = np.concatenate([
-        np.zeros(0, np.int32),
-        *(_others(model, sentences, found[a : a + _CHUNK], a) for a in range(0, len(found), _CHUNK)),
-    ])  # fmt: skip
-    share = model.expand
-    return matches(model.bank_, windows, places, words, share), matches(model.bank_, windows, places, others, share)
+    parts = [_others(model, sentences, found[a : a + _CHUNK], a) for a in range(0, len(found), _CHUNK)]
+    others = np.concatenate([np.zeros(0, np.int32), *parts])
+    right, wrong = (matches(model.bank_, windows, places, some, model.expand) for some in (words, others))
+    return right, wrong
+
+
+def _confused(model: Normaliser, word: str) -> np.ndarray:
+    """The words of the lexicon, by number, that a word of it may be mistaken for: int32."""
+    near = model.lexicon_.confusion_set(reduced(word, model.repeats), model.reach)
+    return near[near != model.lexicon_.number[word]]
 
 
 def _others(model: Normaliser, sentences: Messages, found: list[tuple[int, int]], item: int) -> np.ndarray:
@@ -226,7 +226,7 @@ def _others(model: Normaliser, sentences: Messages, found: list[tuple[int, int]]
     sets, contexts, reach = [], [], model.order - 1
     for i, k in found:
         word = sentences[i][k]
-        sets.append(model.confused(word))
+        sets.append(model.once(_confused, word))
         ids = [START, *model.lm_.vocab_.encode(sentences[i]).tolist(), END]
         before, behind = ids[: k + 1][-reach:] if reach else [], ids[k + 2 :][:reach]
         contexts.append([-1] * (reach - len(before)) + before + behind + [-1] * (reach - len(behind)))
@@ -235,10 +235,8 @@ def _others(model: Normaliser, sentences: Messages, found: list[tuple[int, int]]
     words = frozen(model.lm_words[numbers], np.int32)
     candidates = Candidates(frozen(places, np.int64), words, frozen(np.arange(len(words) + 1), np.int64))
     scores = np.empty(len(words))
-    score_candidates(
-        model.lm_.automaton_, frozen(np.array(contexts, np.int32).reshape(len(found), 2 * reach), np.int32), candidates,
-        scores,
-    )  # fmt: skip
+    around = frozen(np.array(contexts).reshape(len(found), 2 * reach), np.int32)
+    score_candidates(model.lm_.automaton_, around, candidates, scores)
     drawn = Random(model.seed, "normalise.detector", 1, item).uniforms(len(found))
     chosen = np.full(len(found), -1, np.int32)
     for k in range(len(found)):

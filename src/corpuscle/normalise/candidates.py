@@ -1,12 +1,11 @@
 """The candidates of typed words: what can be said of them without the context, and where they stand in messages.
 
-Columns of ``Entry.table``, in the order of ``FEATURES``; what depends on the context is added where a word stands.
-Replacements that were seen in annotated messages count as ``log((n + a) / (N + a k))``, n of the N occurrences of the
-typed word, k candidates that were seen and the word itself; 0 where it was never seen. What is left of two words
-without their common beginning and end is their change (of ``talkin`` and ``talking`` nothing and ``g``): how many pairs
-of annotated messages have it tells slips that people make from those that they do not. A pair is stretched if it is the
-same with every run of a letter written once. What stood before and behind a word that was seen with several forms
-changes their odds: log of P(form | typed, neighbour) by P(form | typed), for the neighbour on either side.
+Columns of ``Entry.table`` are the ``FEATURES``; those that depend on the context are added in a message. A replacement
+seen in annotated messages counts as ``log((n + a) / (N + a k))``, n of the N occurrences of the typed word, k the
+candidates that were seen and the word itself; 0 if it was never seen. Two words without their common beginning and end
+are their change (of ``talkin`` and ``talking`` nothing and ``g``); the number of annotated pairs that have it shows
+which slips people make. A pair is stretched if it is the same with every run of a letter written once. The words before
+and behind a word with several replacements change their odds: log of P(form | typed, neighbour) by P(form | typed).
 
 The tokens of messages that have something to choose from are *places*. A message is a stream of words and places
 (``kernels.context``). Several tokens that are known to be one word (``al right``: *alright*) are replaced before
@@ -106,9 +105,8 @@ def seen_columns(counts: np.ndarray, itself: np.ndarray) -> np.ndarray:
 def side_columns(
     model: Normaliser, entry: Entry, typed: str, sides: tuple[str, str], answer: int = -1
 ) -> np.ndarray | None:
-    """What the words on both sides say of candidates that were seen: log of P(form | typed, neighbour) by
-    P(form | typed), float64 (n, 2); none where nothing was seen with either. ``answer``: without one time that this
-    candidate was right."""
+    """What both neighbours say of candidates that were seen: log of P(form | typed, neighbour) by P(form | typed),
+    float64 (n, 2); None if nothing was seen with either. ``answer``: this candidate counts as seen once less."""
     before, behind = model.after_.of.get(f"{sides[0]} {typed}"), model.before_.of.get(f"{typed} {sides[1]}")
     if before is None and behind is None:
         return None
@@ -130,7 +128,9 @@ def entry_of(model: Normaliser, typed: str, wrong: bool) -> Entry:
     lexicon = model.lexicon_
     token, known = reduced(typed, model.repeats), typed in lexicon
     seen = model.seen_.of.get(typed, {})
-    slang = model.meaning(typed)
+    slang = next(iter(model.slang_.of.get(typed, {})), None)
+    if slang is not None and " " in slang and not model.allow_multiword:
+        slang = None
     special: dict[str, None] = {}
     if not wrong and (known or model.annotated):
         special[typed] = None
@@ -227,7 +227,7 @@ class Places(NamedTuple):
 
     def table(self, k: int, typed: str, model: Normaliser, scores: np.ndarray, answer: int = -1) -> np.ndarray:
         """The features of the candidates of place k, given their ``CONTEXT`` and ``SUPPORT``, (n, 2): float64
-        (n, n_features). ``answer``: as if this candidate had been seen once less."""
+        (n, n_features); ``answer`` as in ``side_columns``."""
         entry = self.entries[k]
         table = entry.table.copy()
         table[:, AMONG] = table[:, ITSELF] * self.unknown[k]
@@ -257,7 +257,7 @@ def places_of(model: Normaliser, messages: Messages, wrong: Sequence[Sequence[bo
     for i, message in enumerate(messages):
         lower = [token.lower() for token in message]
         asked = [False] * len(lower) if wrong is None else [*map(bool, wrong[i])]
-        types = [model.type(token, asked[k]) for k, token in enumerate(lower)]
+        types = [model.once(type_of, token, asked[k]) for k, token in enumerate(lower)]
         may = [one.examined for one in types] if wrong is None else asked
         runs = dict(_runs(model, lower, may)) if model.runs else {}
         n_examined = sum(one.examined for one in types)
@@ -306,8 +306,8 @@ def _runs(model: Normaliser, lower: list[str], may: list[bool]) -> list[tuple[in
 def context_scores(
     places: Places, candidates: Candidates, lm: NgramModel, ids: np.ndarray | None, chosen: np.ndarray | None = None
 ) -> np.ndarray:
-    """The score of each candidate in its place by a language model: float64. ``ids``: what our words are in its
-    vocabulary, where it is another. Around it stands what places most often stand for, or the ``chosen`` candidates."""
+    """The score of each candidate in its place by a language model: float64; ``ids``: of our words in its vocabulary,
+    if that is another. At other places stands what they most often stand for, or the ``chosen`` candidates."""
     if chosen is None:
         words = np.concatenate([np.zeros(0, np.int32), *(entry.stands for entry in places.entries)])
         starts = starts_of(len(entry.stands) for entry in places.entries)
@@ -333,7 +333,7 @@ def windows_of(model: Normaliser, messages: Messages, places: Sequence[tuple[int
         for o, offset in enumerate(OFFSETS):
             word, alike = -1, near[0]
             if 0 <= k + offset < len(messages[i]):
-                word, alike = model.neighbour(messages[i][k + offset].lower())
+                word, alike = model.once(neighbour_of, messages[i][k + offset].lower())
             own[row, o] = word
             near.append(alike)
             lengths.append(len(alike))

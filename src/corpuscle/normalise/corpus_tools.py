@@ -1,17 +1,16 @@
 """What is done with texts before anything is learned: survey them, put noise into them, tell their languages.
 
-**A survey of texts**: how many of their words a lexicon does not have, and what kinds of errors annotated ones have.
-The categories of errors: ``letter``, the typed and the meant word differ in letters only, by at most half of the longer
-one; ``letter and number``, digits stand within what was typed; ``number``, a digit stands for a whole word; ``slang``,
-the word is in a dictionary of slang, or means several words; ``other``.
+**A survey of texts**: how many of their words a lexicon does not have, and the errors of annotated ones by category:
+``letter``, typed and meant word differ in letters only, by at most half of the longer one; ``letter and number``,
+digits stand within what was typed; ``number``, a digit stands for a whole word; ``slang``, the word is in a dictionary
+of slang, or means several words; ``other``.
 
 Han and Baldwin, "Lexical normalisation of short text messages: makn sens a #twitter", 2011, section 3.
 
-**Noise** that is learned from annotated messages, and put into clean text.
-How often a word is changed, and into what: a word that was meant and seen typed otherwise is typed so as often; any
-other word is changed as often as unseen words are, by a change of letters that annotated pairs have and that its own
-letters allow (``change_of``: what is left of both words without their common beginning and end), drawn by
-how many pairs have it. What comes out has its truth beside it: messages to learn from, or to be measured on.
+**Noise** is learned from annotated messages, and put into clean text. A word that was seen is typed as it was, equally
+often; any other word is changed as often as words are on average, by a change of letters (``change_of``: what is left
+of typed and meant word without their common beginning and end) that its letters allow, in proportion to the number of
+annotated pairs that have it. The outcome is annotated: messages to learn from, or to evaluate on.
 
 Han and Baldwin, "Lexical normalisation of short text messages: makn sens a #twitter", 2011, section 5 (synthetic pairs
 for a translation model).
@@ -25,8 +24,7 @@ divergence
 is 0 where they are equal and stays finite where q lacks something; the language is that of the nearest prototype.
 
 Lee, "On the effectiveness of the skew divergence for statistical language analysis", 2001; Baldwin and Lui, "Language
-identification: the long and the short of the matter", 2010.
-"""
+identification: the long and the short of the matter", 2010."""
 
 from __future__ import annotations
 
@@ -36,9 +34,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from corpuscle.compiled import frozen
 from corpuscle.measure.overlaps import edit_distance
-from corpuscle.normalise.tokens import change_of, is_examined
+from corpuscle.normalise.tokens import change_of, is_examined, letters_of_word
 from corpuscle.random import Random
 from corpuscle.text.columns import Normalised
 from corpuscle.text.origin import error_about
@@ -48,9 +45,8 @@ _BINS = 10
 
 
 class Survey(NamedTuple):
-    """What a text has: ``messages``; ``tokens`` that may be words, those that are ``unknown`` to the lexicon, by
-    ``types`` too; ``histogram``: messages by the share of their unknown tokens, in tenths; ``frequent``: the most
-    frequent unknown words with their counts."""
+    """Counts of a text: ``messages``; ``tokens`` that may be words, and ``unknown`` ones, and the same of types;
+    ``histogram``: messages by tenths of unknown tokens; ``frequent``: the most frequent unknown words with counts."""
 
     messages: int
     tokens: int
@@ -62,8 +58,8 @@ class Survey(NamedTuple):
 
 
 def survey_of(messages: Iterable[Sequence[str]], known: Collection[str], most: int = 20) -> Survey:
-    """Count the words of messages that are not ``known`` (in lower case). Messages without words are not counted in the
-    histogram, whose last bin has the share 1, too."""
+    """Count the words of messages that are not ``known`` (in lower case). The histogram leaves out messages without
+    words; its last bin includes the share 1."""
     types: Counter[str] = Counter()
     histogram = np.zeros(_BINS, np.int64)
     n = 0
@@ -94,7 +90,7 @@ def category_of(typed: str, meant: str, slang: Collection[str] = ()) -> str:
         return "number"
     if any(char.isdigit() for char in typed):
         return "letter and number"
-    a, b = (frozen(np.array([*map(ord, word)], np.int32), np.int32) for word in (typed, meant))
+    a, b = letters_of_word(typed), letters_of_word(meant)
     longer = max(len(a), len(b))
     return "letter" if edit_distance(a, b, longer) <= longer / 2 else "other"
 
@@ -140,7 +136,6 @@ class Noise:
         self.rate = changed / words
 
     def __repr__(self) -> str:
-        """How much was seen."""
         return f"<Noise of {len(self.typed_as):,} words, {len(self.changes):,} kinds of changes>"
 
     def typed(self, word: str, random: Random) -> str:
@@ -153,8 +148,10 @@ class Noise:
                 return random.choice(forms, [float(seen[form]) for form in forms])
         if random.uniform() >= self.rate:
             return word
-        options, weights = [], []
-        for where, was in sorted(self._fitting(word)):
+        n, options, weights = len(word), [], []
+        parts = {(1, word[a:b]) for a in range(1, n) for b in range(a, min(n, a + 4))}
+        parts |= {(0, word[:b]) for b in range(min(n, 6) + 1)} | {(2, word[a:]) for a in range(max(0, n - 6), n + 1)}
+        for where, was in sorted(parts & self.changes.keys()):
             for became, count in sorted(self.changes[where, was].items()):
                 options.append((where, was, became))
                 weights.append(float(count))
@@ -164,19 +161,11 @@ class Noise:
         if where == 0:
             result = became + word[len(was) :]
         elif where == 2:
-            result = word[: len(word) - len(was)] + became
+            result = word[: n - len(was)] + became
         else:
-            places = [k for k in range(1, len(word)) if word.startswith(was, k)]
-            at = random.choice(places)
+            at = random.choice([k for k in range(1, n) if word.startswith(was, k)])
             result = word[:at] + became + word[at + len(was) :]
         return result or word
-
-    def _fitting(self, word: str) -> set[tuple[int, str]]:
-        """The changes that the letters of a word allow."""
-        n = len(word)
-        parts = {(1, word[a:b]) for a in range(1, n) for b in range(a, min(n, a + 4))}
-        parts |= {(0, word[:b]) for b in range(min(n, 6) + 1)} | {(2, word[a:]) for a in range(max(0, n - 6), n + 1)}
-        return parts & self.changes.keys()
 
     def corrupt(self, messages: Sequence[Sequence[str]], seed: int, purpose: str = "normalise.noise") -> Normalised:
         """Messages as they may be typed, beside what they mean. A word that becomes several tokens stays one token."""
@@ -196,8 +185,7 @@ _TABLE = 1 << 16
 
 
 def _grams(text: str) -> np.ndarray:
-    """The byte n-grams of a text as numbers below 3 times ``_TABLE``: single bytes, pairs, and threes, the latter by a
-    hash; int64."""
+    """The bytes, pairs and (hashed) triples of bytes of a text as numbers below 3 times ``_TABLE``: int64."""
     data = np.frombuffer(f" {text.lower()} ".encode("utf-8", "surrogatepass"), np.uint8).astype(np.int64)
     pairs = data[:-1] * 256 + data[1:]
     threes = (pairs[:-1] * 40503 + data[2:] * 30011) % _TABLE
@@ -221,7 +209,6 @@ class Languages:
             row /= row.sum()
 
     def __repr__(self) -> str:
-        """What it can tell apart."""
         return f"<Languages {', '.join(self.names)}>"
 
     def divergences(self, message: str) -> np.ndarray:

@@ -1,15 +1,12 @@
 """Which candidate a token becomes: scores of all candidates of some messages, the best of each, and why.
 
-- ``loglinear``: weighted features. All places of a message are decided together (``kernels.context``), or one by one
-with the neighbours as they most often stand; then each is compared with its own candidates, given the others; -
-``sum``: the plain sum of similarities and of the context (language model and bank, each scaled to 0..1 over the
-candidates); ``similarity``, ``context``: one of the two; - ``channel``: log P(t | s) P(s); ``dictionary``: the most
-frequent replacement.
+- ``loglinear``: weighted features; all places of a message are decided together (``kernels.context``), or one by one
+  with the most frequent readings of their neighbours; then each is compared with its candidates, given the others;
+- ``sum``: similarities plus context (language model and bank, each scaled to 0..1 over the candidates); ``similarity``,
+  ``context``: one of the two; ``channel``: log P(t | s) P(s); ``dictionary``: the most frequent replacement. Of equal
+  candidates the one that fits the context better is taken, then the more frequent, then the first.
 
-Of equal candidates the one that fits the context better is taken, then the more frequent, then the first by alphabet.
-
-Han and Baldwin, "Lexical normalisation of short text messages: makn sens a #twitter", 2011, sections 4.2 and 4.3.
-"""
+Han and Baldwin, "Lexical normalisation of short text messages: makn sens a #twitter", 2011, sections 4.2 and 4.3."""
 
 from __future__ import annotations
 
@@ -49,8 +46,8 @@ _TRIED = 8
 
 
 class Choice(NamedTuple):
-    """What became of a token: where it stands, how it was typed, what it becomes, how certain that is; and its
-    candidates, best first, with their scores and the part of each feature that has one."""
+    """What became of a token: its place, how it was typed, its form, how certain that is; and its candidates, best
+    first, with their scores and the parts of their features."""
 
     place: int
     typed: str
@@ -85,8 +82,8 @@ class _Scored(NamedTuple):
 
 
 def choose(chunk: tuple[Messages, Any, int], model: Normaliser) -> list[list[Choice]]:
-    """What becomes of the tokens of messages that have candidates: messages, which tokens are known to be ill-formed if
-    any is, and how many candidates are to be told."""
+    """What becomes of the tokens of messages that have candidates; ``chunk``: messages, which tokens are known to be
+    ill-formed if any is, and how many candidates to list."""
     messages, wrong, ranked = chunk
     places = places_of(model, messages, wrong)
     candidates = places.candidates()
@@ -199,8 +196,7 @@ def scaled(values: np.ndarray) -> np.ndarray:
 def _stays(
     model: Normaliser, messages: Messages, places: Places, candidates: Candidates, context: np.ndarray
 ) -> np.ndarray:
-    """Which places the detector, if there is one, holds to be well-formed: bool (n_places,). Words of the dictionary of
-    slang are not."""
+    """Which places are well-formed by the detector, if there is one: bool (n_places,); words of the slang are not."""
     stays = np.zeros(len(places.entries), bool)
     if model.detector_ is None or not len(stays):
         return stays

@@ -1,7 +1,7 @@
 """The lexicon: the words that tokens may become, found by their letters and by how they sound; and replacements: what a
 word stands for, from a dictionary of slang or as seen in annotated messages.
 
-A token's confusion set: the words within ``distance`` edits of it, and those one of whose phonetic codes is within
+A token's confusion set: the words within ``distance`` edits of it, and those with a phonetic code within
 ``sound_distance`` edits of one of its own (Han and Baldwin, "Lexical normalisation of short text messages: makn sens a
 #twitter", 2011, section 4.1). The two indices are made when they are first needed; a file has words and codes only."""
 
@@ -29,6 +29,7 @@ from corpuscle.normalise.kernels.words import (
     sound_distances,
 )
 from corpuscle.normalise.tokens import Phonetics, is_examined, letters_of_word
+from corpuscle.text.corpus import items_of
 from corpuscle.text.files import AnyPath, read_lines
 from corpuscle.text.scripts import letters_of
 from corpuscle.text.tables import read_table
@@ -91,8 +92,8 @@ class Replacements:
 
     @classmethod
     def seen(cls, typed: Messages, meant: Messages, never: Collection[str]) -> Replacements:
-        """Count the pairs of annotated messages. A token whose followers have empty forms stands for a run together
-        with these (``al right``: *alright*); where the tokens of such a run are not one word they count as that."""
+        """Count the pairs of annotated messages. A token and the following ones with empty forms are a run that stands
+        for one form (``al right``: *alright*); where the tokens of a run stand for themselves, that is counted, too."""
         pairs: list[tuple[str, str]] = []
         runs: set[tuple[str, ...]] = set()
         for one, other in zip(typed, meant, strict=True):
@@ -148,8 +149,7 @@ class Run(NamedTuple):
 
 
 def runs_of(*several: Replacements) -> dict[str, list[Run]]:
-    """First token -> runs that mostly stand for one form, the longest first; what later replacements say of a run
-    counts."""
+    """First token -> runs that mostly stand for one form, the longest first; later replacements override earlier."""
     found: dict[str, tuple[str, float]] = {}
     for replacements in several:
         for typed, forms in replacements.of.items():
@@ -164,8 +164,8 @@ def runs_of(*several: Replacements) -> dict[str, list[Run]]:
 
 
 def read_slang(path: AnyPath) -> Replacements:
-    """A dictionary: a word, or several, and what they stand for, with a tab between, on each line; of several entries
-    the first counts."""
+    """A dictionary: on each line one or more words, a tab, and what they stand for; the first entry of a word
+    counts."""
     entries: dict[str, str] = {}
     for number, (typed, meant) in read_table(path, ("word", "meaning")):
         if not typed.strip() or not meant.strip():
@@ -223,14 +223,12 @@ class Shapes(NamedTuple):
     codes: Spelled
 
 
-def coded(words: Sequence[str], phonetics: Phonetics) -> tuple[list[str], np.ndarray]:
-    """The phonetic codes that words have, and their numbers by word, int32 (n_words, 2), -1: none."""
+def coded(words: Iterable[str], phonetics: Phonetics | None) -> tuple[list[str], np.ndarray]:
+    """The phonetic codes that words have, if any, and their numbers by word, int32 (n_words, 2), -1: none."""
     numbers: dict[str, int] = {}
-    word_codes = np.full((len(words), 2), -1, np.int32)
-    for i, word in enumerate(words):
-        for k, code in enumerate(phonetics.codes(word)):
-            word_codes[i, k] = numbers.setdefault(code, len(numbers))
-    return list(numbers), word_codes
+    found = [phonetics.codes(word) if phonetics else () for word in words]
+    rows = [[numbers.setdefault(code, len(numbers)) for code in codes] + [-1] * (2 - len(codes)) for codes in found]
+    return list(numbers), np.array(rows, np.int32).reshape(-1, 2)
 
 
 def shapes_of(words: Sequence[str], codes: Sequence[str], word_codes: np.ndarray) -> Shapes:
@@ -240,18 +238,6 @@ def shapes_of(words: Sequence[str], codes: Sequence[str], word_codes: np.ndarray
     # With or without accents.
     vowels = np.array([unicodedata.normalize("NFD", chr(code))[0] in _VOWELS for code in kinds.tolist()], bool)
     return Shapes(letters, frozen(vowels[which], np.bool_), frozen(word_codes, np.int32), spelled(codes))
-
-
-def compare(token: str, shapes: Shapes, words: np.ndarray, channel: Channel, phonetics: Phonetics) -> np.ndarray:
-    """A token (reduced) and some words by number: log channel probability, similarities of letters, and of sounds,
-    0 where there are none to compare: float64 (n, ``SIMILARITIES`` + 1)."""
-    table, distances = np.empty((len(words), SIMILARITIES)), np.full(len(words), np.inf)
-    words = frozen(words, np.int32)
-    compare_words(letters_of_word(token), shapes.letters, shapes.vowels, words, channel, table)
-    if len(shapes.codes.starts) > 1:
-        own = spelled(phonetics.codes(token))
-        sound_distances(own, shapes.codes, frozen(shapes.word_codes[words], np.int32), distances)
-    return np.column_stack([table, np.exp(-distances)])
 
 
 def default_channel(alphabet: int) -> Channel:
@@ -269,13 +255,13 @@ def channel_array(channel: Channel) -> np.ndarray:
 
 def channel_from_array(array: np.ndarray) -> Channel:
     """From that of a file; ``ValueError`` where these are no probabilities."""
-    insert, keep, substitute, delete, alphabet, *kept = array[:8].tolist()
-    shares = [insert, *kept]
+    insert, keep, substitute, delete, alphabet, first, consonant, vowel = array[:8].tolist()
     if not (abs(keep + substitute + delete - 1) < 1e-6 and abs(array[8:].sum() - 1) < 1e-6 and alphabet >= 2):
         raise ValueError("the probabilities of its channel do not add up to one")
-    if not all(0 < share < 1 for share in shares):
+    if not all(0 < share < 1 for share in (insert, first, consonant, vowel)):
         raise ValueError("its channel has a probability that is not between 0 and 1")
-    return Channel(insert, keep, substitute, delete, alphabet, kept[0], kept[1], kept[2], array[8:].astype(np.float64))
+    types = array[8:].astype(np.float64)
+    return Channel(insert, keep, substitute, delete, alphabet, first, consonant, vowel, types)
 
 
 class Lexicon:
@@ -293,9 +279,7 @@ class Lexicon:
     @classmethod
     def learn(cls, words: Mapping[str, int], phonetics: Phonetics | None) -> Lexicon:
         """From words with their counts in some text, and how their codes are made, if at all."""
-        codes, word_codes = coded([] if phonetics is None else list(words), phonetics or Phonetics())
-        if phonetics is None:
-            word_codes = np.full((len(words), 2), -1, np.int32)
+        codes, word_codes = coded(words, phonetics)
         vocab = Vocab.from_words(words, list(words.values()))
         return cls(vocab, Vocab.from_words(codes), word_codes, phonetics or Phonetics())
 
@@ -329,17 +313,15 @@ class Lexicon:
         near = near_words(letters_of_word(token), self.shapes.letters, by_letters)
         if reach.sound_distance < 0:
             return near
-        return np.unique(np.concatenate([near, self.sounding_alike(token, reach)])).astype(np.int32)
+        return np.union1d(near, self.sounding_alike(token, reach))
 
     def sounding_alike(self, token: str, reach: Reach) -> np.ndarray:
         """The numbers of the words one of whose codes is near one of those of a token (reduced), ascending: int32."""
         _, by_code = self.prepare(reach)
         words, begins = self._words_of_code
-        parts = [np.zeros(0, np.int64)]
-        for code in self.phonetics.codes(token):
-            for found in near_words(letters_of_word(code), self.shapes.codes, by_code).tolist():
-                parts.append(words[begins[found] : begins[found + 1]])
-        return np.unique(np.concatenate(parts)).astype(np.int32)
+        near = [near_words(letters_of_word(code), self.shapes.codes, by_code) for code in self.phonetics.codes(token)]
+        places, _ = items_of(begins, np.concatenate([np.zeros(0, np.int32), *near]))
+        return np.unique(words[places]).astype(np.int32)
 
     def splits(self, token: str, most: int) -> list[str]:
         """The most probable ways to read a token as two words of the lexicon, best first."""
@@ -349,12 +331,18 @@ class Lexicon:
         known.sort(key=lambda pair: -sum(float(log[self.number[part]]) for part in pair))
         return [" ".join(pair) for pair in known[:most]]
 
-    def compare(self, token: str, words: np.ndarray) -> np.ndarray:
-        """``compare`` with words of the lexicon by number."""
-        return compare(token, self.shapes, words, self.channel, self.phonetics)
+    def compare(self, token: str, words: np.ndarray, shapes: Shapes | None = None) -> np.ndarray:
+        """A token (reduced) and some words by number, of the lexicon or of other ``shapes``: log channel probability,
+        similarities of letters, and of sounds, 0 where there are none to compare: float64 (n, ``SIMILARITIES`` + 1)."""
+        shapes, words = shapes or self.shapes, frozen(words, np.int32)
+        table, distances = np.empty((len(words), SIMILARITIES)), np.full(len(words), np.inf)
+        compare_words(letters_of_word(token), shapes.letters, shapes.vowels, words, self.channel, table)
+        if len(shapes.codes.starts) > 1:
+            own = spelled(self.phonetics.codes(token))
+            sound_distances(own, shapes.codes, frozen(shapes.word_codes[words], np.int32), distances)
+        return np.column_stack([table, np.exp(-distances)])
 
     def compare_forms(self, token: str, forms: Sequence[str]) -> np.ndarray:
         """``compare`` with any forms, of several words or none, too."""
-        codes, word_codes = coded(forms if len(self.codes) > FIRST else [""] * len(forms), self.phonetics)
-        shapes = shapes_of(forms, codes, word_codes)
-        return compare(token, shapes, np.arange(len(forms)), self.channel, self.phonetics)
+        codes, word_codes = coded(forms, self.phonetics if len(self.codes) > FIRST else None)
+        return self.compare(token, np.arange(len(forms)), shapes_of(forms, codes, word_codes))

@@ -1,10 +1,10 @@
 """Normaliser: what was meant, word by word, by similarity, sound, frequency, context and what was seen before.
 
-Every token that may be a word has candidates (``candidates``): without annotated messages only tokens that are not in
-the lexicon, with them every token, itself among its candidates. In its place (``candidates``) each candidate gets
-scores of the language model and of the dependency bank with the words around it, and one is chosen (``decoding``): with
-the weights w of all features by default or of highest likelihood on annotated messages (``training``), or by what these
-are compared with. Without annotated messages a detector may say which words are ill-formed at all (``bank``).
+Every token that may be a word has candidates (``candidates``): without annotated messages only tokens outside the
+lexicon, with them every token, itself among its candidates. In its context each candidate gets scores of the language
+model and of the dependency bank, and one is chosen (``decoding``): by weighted features, with default weights or those
+of highest likelihood on annotated messages (``training``), or by a simpler method. Without annotated messages a
+detector may say which words are ill-formed at all (``bank``).
 
 Han and Baldwin, "Lexical normalisation of short text messages: makn sens a #twitter", 2011; Cook and Stevenson, "An
 unsupervised model for text message normalization", 2009.
@@ -17,7 +17,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from copy import copy
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
@@ -27,7 +27,7 @@ from corpuscle.errors import SettingError, warn
 from corpuscle.lm import NgramModel
 from corpuscle.model import Array, vocab_arrays
 from corpuscle.normalise.bank import BANK, DETECTOR, Detector, bank_of_pairs, bank_of_trees, empty_bank, learn_detector
-from corpuscle.normalise.candidates import DEFAULTS, EDGES, FEATURES, Type, neighbour_of, type_of
+from corpuscle.normalise.candidates import DEFAULTS, EDGES, FEATURES
 from corpuscle.normalise.decoding import Choice, choose
 from corpuscle.normalise.kernels.context import SPAN, Entries
 from corpuscle.normalise.lexicon import (
@@ -44,7 +44,7 @@ from corpuscle.normalise.lexicon import (
     runs_of,
 )
 from corpuscle.normalise.settings import NormaliserSettings
-from corpuscle.normalise.tokens import Phonetics, change_of, is_examined, learned_table, reduced
+from corpuscle.normalise.tokens import Phonetics, change_of, is_examined, learned_table
 from corpuscle.normalise.training import best_threshold, fitted_channel, fitted_weights, message_examples, pair_examples
 from corpuscle.scale import chunks_of
 from corpuscle.settings import learned
@@ -56,11 +56,13 @@ from corpuscle.text.treebank import Treebank
 from corpuscle.text.vocab import FIRST, Vocab
 from corpuscle.text.wording import percent
 
+T = TypeVar("T")
+
 _CHUNK = 4096
 """The number of tokens, about, that a worker takes at a time."""
 _CAREFUL = 0.9
-"""What a change needs where nothing says which words are wrong: many unknown words are names. F1 of changes was best
-between 0.7 (a generated language) and 0.98 (the training messages of W-NUT 2015)."""
+"""The confidence that a change needs if nothing says which words are wrong: many unknown words are names. F1 of changes
+was best between 0.7 (a generated language) and 0.98 (the training messages of W-NUT 2015)."""
 _FEWEST = 50
 """The number of annotated tokens that weights of one's own need at least."""
 _CACHED = 200_000
@@ -68,12 +70,10 @@ _PARTS = ("seen", "after", "before", "slang", "sounds")
 
 
 class Normaliser(NormaliserSettings, container.Model):
-    """A normaliser of messages.
-
-    Learned: ``lexicon_``, ``lm_``, ``seen_`` (replacements in annotated messages), ``after_``, ``before_`` (those of
-    words that have several, with the word before or behind), ``slang_``, ``never_`` (words that stay), ``weights_`` of
-    ``FEATURES`` for unseen and for seen words, ``bank_`` and ``detector_`` (none unless asked for).
-    """
+    """A normaliser of messages. Learned: ``lexicon_``, ``lm_``, ``seen_`` (replacements in annotated messages),
+    ``after_``, ``before_`` (those of words that have several, with the word before or behind), ``slang_``, ``never_``
+    (words that stay), ``weights_`` of ``FEATURES`` for unseen and for seen words, ``bank_`` and ``detector_`` (none
+    unless asked for)."""
 
     KIND: ClassVar[container.Kind] = container.Kind(
         "normalise.ranker", 1,
@@ -111,9 +111,7 @@ class Normaliser(NormaliserSettings, container.Model):
 
     def _forget(self) -> None:
         """Drop what was computed from what has been learned."""
-        self._types: dict[tuple[str, bool], Type] = {}
-        self._neighbours: dict[str, tuple[int, np.ndarray]] = {}
-        self._confused: dict[str, np.ndarray] = {}
+        self._computed: dict[Any, Any] = {}
         for name in ("changes", "runs", "bank_contexts", "lm_words"):
             self.__dict__.pop(name, None)
 
@@ -150,37 +148,14 @@ class Normaliser(NormaliserSettings, container.Model):
         """The words of the lexicon in the language model: int32 (n_words,)."""
         return frozen(self.lm_.vocab_.encode(self.lexicon_.strings), np.int32)
 
-    def meaning(self, typed: str) -> str | None:
-        """What a word stands for in the dictionary of slang."""
-        found = next(iter(self.slang_.of.get(typed, {})), None)
-        return None if found is None or (" " in found and not self.allow_multiword) else found
-
-    def type(self, token: str, wrong: bool) -> Type:
-        """What is known of a token in lower case wherever it stands."""
-        found = self._types.get((token, wrong))
+    def once(self, compute: Callable[..., T], *of: Any) -> T:
+        """``compute(self, *of)``, remembered as long as what has been learned stays the same."""
+        found = self._computed.get((compute, of))
         if found is None:
-            found = type_of(self, token, wrong)
-            if len(self._types) >= _CACHED:
-                self._types.clear()
-            self._types[token, wrong] = found
+            if len(self._computed) >= _CACHED:
+                self._computed.clear()
+            found = self._computed[compute, of] = compute(self, *of)
         return found
-
-    def neighbour(self, token: str) -> tuple[int, np.ndarray]:
-        """The number of a token in the lexicon, -1: none, and those contexts of the bank that sound like it."""
-        if token not in self._neighbours:
-            if len(self._neighbours) >= _CACHED:
-                self._neighbours.clear()
-            self._neighbours[token] = neighbour_of(self, token)
-        return self._neighbours[token]
-
-    def confused(self, word: str) -> np.ndarray:
-        """The words of the lexicon, by number, that a word of it may be mistaken for: int32."""
-        if word not in self._confused:
-            near = self.lexicon_.confusion_set(reduced(word, self.repeats), self.reach)
-            self._confused[word] = near[near != self.lexicon_.number[word]]
-        return self._confused[word]
-
-    # ---- learning
 
     def fit(
         self,
@@ -196,12 +171,9 @@ class Normaliser(NormaliserSettings, container.Model):
         sounds: Mapping[str, str] | None = None,
     ) -> Normaliser:
         """Learn from messages as they were typed, annotated ones (``gold``), and ``clean`` text of the language.
-
         ``words``: the lexicon (default: frequent words of the clean text, or of all there is); ``never``: words that
-        are not changed; ``parsed``: text with dependency trees for the bank; ``dev``: annotated
-        messages by which ``min_confidence`` is chosen where it is not given; ``sounds``: letters and what they
-        become in phonetic codes.
-        """
+        are not changed; ``parsed``: text with dependency trees for the bank; ``dev``: annotated messages by which
+        ``min_confidence`` is chosen if not given; ``sounds``: letters and what they become in phonetic codes."""
         for some in (messages, clean):
             if isinstance(some, str) or any(not isinstance(message, list) for message in some):
                 raise SettingError("messages are lists of words: read_text(path), or a list of such lists, makes one")
@@ -255,12 +227,12 @@ class Normaliser(NormaliserSettings, container.Model):
 
     @property
     def least_confidence(self) -> float:
-        """The confidence that a change needs where it is not known which words are wrong, as given or chosen."""
+        """The confidence that a change needs if it is not known which words are wrong."""
         given = self.chosen_.get("min_confidence", self.min_confidence)
         if given is not None:
             return float(given)
-        told = self.annotated or self.detector_ is not None
-        return _CAREFUL if self.combine == "loglinear" and not told else 0.0
+        known = self.annotated or self.detector_ is not None
+        return _CAREFUL if self.combine == "loglinear" and not known else 0.0
 
     def _phonetics(self, sounds: Mapping[str, str] | None, gold: Normalised | None) -> Phonetics | None:
         """How codes are made: by a table that is given or learned, or by double metaphone."""
@@ -334,13 +306,11 @@ class Normaliser(NormaliserSettings, container.Model):
         self.lexicon_.prepare(self.reach)
         self.lm_.automaton_  # noqa: B018
 
-    # ---- normalising
-
     def choices(
         self, messages: Messages, wrong: Sequence[Sequence[bool]] | None = None, ranked: int = 0
     ) -> list[list[Choice]]:
-        """What becomes of the tokens of messages that have candidates; ``ranked``: how many of them to list. ``wrong``:
-        which tokens are ill-formed, where that is known; they and no others are changed."""
+        """What becomes of the tokens of messages that have candidates; ``ranked``: how many of these to list;
+        ``wrong``: which tokens are ill-formed, if that is known: only they are changed."""
         sizes = np.array([len(message) for message in messages], np.int64) + 1
         chunks = [
             (messages[a:b], None if wrong is None else wrong[a:b], ranked)
@@ -349,7 +319,7 @@ class Normaliser(NormaliserSettings, container.Model):
         return [choices for part in self.spread(choose, chunks) for choices in part]
 
     def normalise(self, messages: Messages, wrong: Sequence[Sequence[bool]] | None = None) -> list[list[str]]:
-        """The standard form of each token of messages; it may be several words, or empty."""
+        """The standard form, several words or none, of each token of messages."""
         results = [list(message) for message in messages]
         for result, choices in zip(results, self.choices(messages, wrong), strict=True):
             for choice in choices:
@@ -364,8 +334,6 @@ class Normaliser(NormaliserSettings, container.Model):
         return [
             [is_examined(token) and token not in self.lexicon_ for token in _lower(message)] for message in gold.corpus
         ]
-
-    # ---- files
 
     def _arrays(self) -> Mapping[str, np.ndarray]:
         never = Vocab.from_words(sorted(self.never_)).arrays("never/")

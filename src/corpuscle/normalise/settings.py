@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from corpuscle.settings import Parallel, Seeded, setting
 
-COMBINATIONS = ("loglinear", "sum", "similarity", "context", "channel", "dictionary")
-
 
 class NormaliserSettings(Seeded, Parallel):
     """How candidates are found, what they are ranked by, and what context there is."""
@@ -13,7 +11,7 @@ class NormaliserSettings(Seeded, Parallel):
     combine: str = setting(
         "How candidates are ranked: by weighted features, by sums of them, by the noisy channel, or by the dictionary.",
         default="loglinear",
-        choices=COMBINATIONS,
+        choices=("loglinear", "sum", "similarity", "context", "channel", "dictionary"),
     )
     edits: int = setting("Candidates differ by so many letters at most.", default=2, low=0, high=2)
     sound_edits: int = setting("Or their phonetic codes by so many.", default=1, low=0, high=1)

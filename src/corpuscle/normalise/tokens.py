@@ -1,11 +1,10 @@
-"""The tokens of messages: which are looked at, how they are reduced before they are compared, and their case;
-and phonetic keys, codes that words share if they sound alike.
+"""The tokens of messages: which are examined, how they are reduced before they are compared, and their case; and
+phonetic codes, which words share if they sound alike.
 
-The keys are those of double metaphone in Latin script (``sounds``), or follow a table of rewrites in any: letters, and
-what they become in the code, perhaps nothing; of rewrites that fit at one place the longest is made, letters
-without one stay, and of equal letters in a row one is left. A table comes from the user, or is learned from annotated
-messages: letters that are typed for each other at least ``_OFTEN`` times are one sound, letters that go missing in a
-fifth of the words that were changed are none.
+The codes are those of double metaphone in Latin script (``sounds``), or follow a table of rewrites in any: letters, and
+what they become in the code, perhaps nothing. The longest rewrite that fits is made, letters without one stay, and of
+equal letters in a row one is left. A table is given, or learned from annotated messages: letters that are typed for
+each other at least ``_OFTEN`` times are one sound, those missing in a fifth of the changed words that have them none.
 """
 
 from __future__ import annotations

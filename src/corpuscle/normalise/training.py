@@ -1,16 +1,14 @@
 """What a normaliser learns besides words: the weights of features, and its channel.
 
-**The weights** are learned from annotated messages. Words that were seen there and words that were not are two matters:
-of the one it counts what they stood for, of the others what they look like. So both have weights of their own, but for
-the language model, which has one weight for whole messages. Each annotated token is looked at as if it had not been
-seen: without itself among the replacements, and with a language model of the other parts of the messages (jackknife),
-and, where no list of words is given, with their words alone. The weights have the highest likelihood
-(``engine.optim``). Most words are right as they are, so that the likely answer is too often to leave a word alone: the
-weights of the word itself are then lowered as far as F1 of the changes in the annotated messages rises.
+**The weights** are learned from annotated messages. Of seen words it matters what they stood for, of others what they
+look like; so both have weights of their own, but the language model has one weight for whole messages. Each annotated
+token is treated as unseen: without itself among the replacements, with a language model of the other parts of the
+messages (jackknife), and, if no list of words is given, with their words alone. The weights have the highest likelihood
+(``engine.likelihood``). Most words are right, which favours leaving them alone; so the weights of the word itself are
+then lowered as far as F1 of the changes in the annotated messages rises.
 
-**The channel** is estimated by expectation maximisation. From annotated messages every changed word is an example with
-one word that was meant; without, the words of the messages outside the lexicon, each with its confusion set and the
-frequencies of that in clean text as prior.
+**The channel** is estimated by expectation maximisation, from the changed words of annotated messages; without, from
+words outside the lexicon, each with its confusion set and the frequencies of that in clean text as prior.
 
 Och and Ney, "Discriminative training and maximum entropy models for statistical machine translation", 2002; Cook and
 Stevenson, "An unsupervised model for text message normalization", 2009."""
@@ -65,10 +63,9 @@ def fitted_weights(
     standard: Messages,
     without: Callable[[Messages], Normaliser],
 ) -> np.ndarray | None:
-    """The weights for messages as typed and as meant, token by token, given ``clean`` text beside what was meant
-    (``standard``, as plain sentences): float64 (2, n_features), of words that were not seen and of those that were;
-    none where there is nothing to learn them from. ``without``: the model that knows the words of some of the
-    ``standard`` sentences only."""
+    """The weights for messages as typed and as meant, token by token: float64 (2, n_features), of unseen and of seen
+    words; None if there is nothing to learn from. ``clean``: more text; ``standard``: what was meant as plain
+    sentences; ``without``: the model that knows the words of some of the latter only."""
     fold_of = folds(model.seed, "normalise.weights", len(typed), _FOLDS)
     tables: list[np.ndarray] = []
     right: list[np.ndarray] = []
@@ -130,8 +127,8 @@ def _add(
 
 
 def _lower_by(pools: Pools, weights: np.ndarray, ill_formed: int) -> np.ndarray:
-    """By how much the weights of the word itself, unseen and seen, are lowered so that F1 of changes is highest; the
-    least of equals: float64 (2,)."""
+    """By how much to lower the weights of the word itself, unseen and seen, for the highest F1 of changes: float64
+    (2,); the least of equals."""
     scores, begins = pools.features @ weights, pools.starts[:-1]
     itself, right = pools.features[:, [ITSELF, len(FEATURES) + ITSELF]] > 0, pools.statistics[:, 0] > 0
     item = np.repeat(np.arange(len(begins)), np.diff(pools.starts))
@@ -151,8 +148,7 @@ def _lower_by(pools: Pools, weights: np.ndarray, ill_formed: int) -> np.ndarray:
 
 
 def best_threshold(model: Normaliser, dev: Normalised) -> float:
-    """The confidence that changes need so that F1 of changes is highest on some annotated messages, the least of
-    equals."""
+    """The least confidence with the highest F1 of changes in some annotated messages."""
     typed, rows = [list(message) for message in dev.corpus], []
     for i, choices in enumerate(model.choices(typed)):
         meant = dev.standard(i)
@@ -189,8 +185,7 @@ class Example(NamedTuple):
 def fitted_channel(
     channel: Channel, examples: Sequence[Example], spelled: Spelled, vowels: np.ndarray
 ) -> tuple[Channel, list[float]]:
-    """A channel under which the examples are more likely, from one to begin with, and the log likelihood before each
-    pass."""
+    """A channel under which the examples are more likely, and the log likelihood before each pass."""
     history = []
     for _ in range(_PASSES):
         counts, total = np.full(COUNTS, _ADDED), 0.0

@@ -1,10 +1,10 @@
-"""What a normaliser can do: learn to write messages in standard spelling, do it, be compared with what was meant;
-survey, corrupt and choose messages."""
+"""The verbs of normalisation: learn, normalise, evaluate; survey, corrupt and choose messages."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from corpuscle.errors import InputError, SettingError
@@ -22,6 +22,7 @@ from corpuscle.verbs import (
     Typed,
     a_model,
     lines,
+    made_by,
     messages,
     names,
     path,
@@ -46,9 +47,6 @@ _FREQUENT = 5
 _BLOCK = 1 << 18
 _RAW: Any = RAW
 _WORDS, _SLANG = "corpuscle.normalise:read_words", "corpuscle.normalise:read_slang"
-
-
-# ---- readers
 
 
 class TrainingMessages(NamedTuple):
@@ -125,22 +123,15 @@ def write_messages(messages: Normalised, path: str) -> None:
         file.writelines(" ".join(message) + "\n" for message in messages.corpus)
 
 
-def _own(reader: str, **facts: Any) -> Any:
-    """An input that a reader of this module makes."""
-    return Input(f"corpuscle.normalise.verbs:{reader}", **facts)
-
-
-def _gold(help: str = "", **facts: Any) -> Any:
-    return read_by("corpuscle.text.columns:read_normalised", help, **facts)
-
-
-# ---- verbs
+_gold = partial(read_by, "corpuscle.text.columns:read_normalised")
 
 
 @trains("normalise", "normalise train messages.txt --clean text.txt -o chat.normaliser")
 def train(
     model: Normaliser,
-    messages: TrainingMessages = _own("training_messages", many=True, options={"raw": RAW}),
+    messages: TrainingMessages = made_by(
+        "corpuscle.normalise.verbs:training_messages", many=True, options={"raw": RAW}
+    ),
     *,
     words: Sequence[str] | None = read_by(
         _WORDS, "The words of the language, one a line (default: frequent ones of the clean text).", option=True
@@ -180,7 +171,9 @@ def train(
 @verb("normalise", "normalise apply chat.normaliser new.txt -o standard.txt", out="-", work=True)
 def apply(
     model: Normaliser = a_model("normalise"),
-    messages: Iterator[list[list[str]]] = _own("message_blocks", default="-", options={"raw": RAW}),
+    messages: Iterator[list[list[str]]] = made_by(
+        "corpuscle.normalise.verbs:message_blocks", default="-", options={"raw": RAW}
+    ),
     *,
     explain: bool = setting(
         "Write every changed word with its candidates and what decided, as JSON lines.", default=False
@@ -298,7 +291,7 @@ def corrupt(
 @verb("normalise", "normalise languages messages.txt english.txt spanish.txt -o languages.tsv", out="-")
 def languages(
     text: Sequence[str] = names(),
-    examples: list[tuple[str, Listed[str]]] = _own("texts_by_name", many=True),
+    examples: list[tuple[str, Listed[str]]] = made_by("corpuscle.normalise.verbs:texts_by_name", many=True),
     *,
     keep: str | None = setting(
         "The language to keep: the name of its text without ending (default: the first).", default=None, metavar="NAME"
@@ -314,9 +307,6 @@ def languages(
         raise SettingError(f"--keep is one of {', '.join(known)}, each given once, not {wanted!r}")
     language = Languages(dict(examples)).language
     return Lines.of(line for line in text if language(line) == wanted)
-
-
-# ---- the workbench
 
 
 @view("normalise", text="u there")

@@ -1,22 +1,17 @@
 """Word segmentation without a dictionary: what all learned segmenters have in common, and the nested Pitman-Yor model.
 
 A word n-gram model whose unknown words are spelled by a letter n-gram model, both nonparametric, is learned from text
-without word boundaries by sampling the words of one sentence after the other, each given all others.
+without word boundaries, from segmented text or from both, by sampling the words of one sentence after the other, each
+given all others. The words of any text are then found by the Viterbi algorithm, boundary probabilities by drawing
+segmentations, probabilities of sentences by summing over all segmentations.
 
-Chains of samples learn a lexicon and a language model over any words whatever, from text without word boundaries, from
-segmented text or from both; each learner says which chain it runs. The words of any text are then found by the Viterbi
-algorithm, boundary probabilities by drawing segmentations, probabilities of sentences by summing over all of them; what
-comes next, and random sentences, see below.
-
-**As a language model**: which word comes next, and sentences drawn from it. The words that a model knows are a finite
-list, and every context gives each of them a probability; what is left belongs to all other words together, which the
-base measure spells letter by letter. So nothing is unknown, and nothing has to be normalised:
+**As a language model** it predicts the next word and draws sentences. Every context gives each known word a
+probability; what is left belongs to all other words together, which the base measure spells letter by letter:
 
     P(a new word | context) = 1 - sum of P(w | context) over the words w that the model knows, and the end
 
 A new word is drawn by rejection: the letters spell a word, which is kept with a probability in proportion to the factor
-of its type and length (see ``kernels.lengths``), and only if it is new. Letters that the training text does not have
-are never drawn.
+of its type and length (see ``kernels.lengths``), and only if it is new and has no letter that the training text lacks.
 
 Mochihashi, Yamada and Ueda, "Bayesian unsupervised word segmentation with nested Pitman-Yor language modeling", 2009,
 and for the latter its section 3: "a word n-gram language model directly from characters"."""
@@ -45,17 +40,13 @@ from corpuscle.random import Random
 from corpuscle.segment.chain import (
     STOP_PRIOR,
     Chain,
-    Given,
-    Material,
     chain_arrays,
     check_model,
     letter_base,
-    letter_masks,
     model_arrays,
-    prepare,
     sample_arrays,
 )
-from corpuscle.segment.kernels.apply import SentenceChunk, applied, chunks, drawn_boundaries, final_states
+from corpuscle.segment.kernels.apply import SentenceChunk, applied, chunks, final_states
 from corpuscle.segment.kernels.lengths import new_word, root_tables, speller, word_types
 from corpuscle.segment.kernels.model import BOUNDARY, BOUNDARY_BASE, Nested
 from corpuscle.segment.kernels.state import base_logs, thaw, tree_of
@@ -63,11 +54,14 @@ from corpuscle.segment.letters import (
     FORBIDDEN,
     PHRASE_MARK,
     Letters,
+    Material,
     around_punctuation,
     check_stretches,
     known_gaps,
+    letter_masks,
     letters_of,
     pieces,
+    prepare,
     segmented_bytes,
     word_corpus,
 )
@@ -81,8 +75,8 @@ from corpuscle.text.vocab import END, FIRST, MARKUP, UNKNOWN, Vocab
 
 
 class LexiconEntry(NamedTuple):
-    """A word of the lexicon: how often it occurs in the training text, in how many tables of the root it sits, its type
-    by script, and the negative log probability of its spelling in the base measure."""
+    """A word of the lexicon: occurrences in the training text, tables in the root, type by script, and the negative log
+    probability of its spelling in the base measure."""
 
     word: str
     occurrences: int
@@ -92,8 +86,8 @@ class LexiconEntry(NamedTuple):
 
 
 class LineScores(NamedTuple):
-    """Natural logs of the probabilities of lines, each with its end, float64 (lines,), and how many letters they have,
-    and letters that the training text does not have, int64 (lines,)."""
+    """Natural logs of the probabilities of lines, each with its end, float64 (lines,), the number of their letters, and
+    of letters that the training text does not have, int64 (lines,)."""
 
     log_probability: np.ndarray
     letters: np.ndarray
@@ -101,8 +95,8 @@ class LineScores(NamedTuple):
 
 
 class NextWords(NamedTuple):
-    """What may follow: the most probable known words, perhaps the end of the sentence ``</s>``, with their
-    probabilities; and the probability of all words together that are not in the lexicon."""
+    """The most probable next words of the lexicon, perhaps the end of the sentence ``</s>``, with their probabilities;
+    and the probability of all other words together."""
 
     words: list[tuple[str, float]]
     new: float
@@ -124,22 +118,21 @@ PARTIAL = learning.partial(
 
 
 def _applied(chunk: SentenceChunk, model: Segmenter, longest: int, semiring: int) -> tuple[np.ndarray, np.ndarray]:
-    return applied(chunk, model._models[0], longest, semiring)
+    _, cuts, logs = applied(chunk, model._models[0], longest, semiring)
+    return cuts.astype(np.uint8), logs
 
 
 def _drawn(chunk: SentenceChunk, model: Segmenter, longest: int, draws: int, seed: int) -> np.ndarray:
     """How often a word begins at each letter, over all samples."""
     models = enumerate(model._models)
-    return np.sum([drawn_boundaries(chunk, nested, longest, draws, seed, number) for number, nested in models], axis=0)
+    return np.sum([applied(chunk, nested, longest, SUM, draws, seed, number)[1] for number, nested in models], axis=0)
 
 
 class Segmenter(SegmentSettings, TextSettings, Seeded, Model):
-    """A segmenter that has learned words.
-
-    Learned: ``vocab_`` (letters), ``samples_`` (a list of dicts of arrays, the one that segments first), ``history_``
-    float64 (chains, sweeps + 1, columns), see ``history_columns``, ``inner_marks_`` (punctuation that is a letter
-    like others, by the words that are given); ``max_word_`` and ``types_``: as set, or else by the script of the text.
-    """
+    """A segmenter that has learned words. Learned: ``vocab_`` (letters), ``samples_`` (a list of dicts of arrays, the
+    one that segments first), ``history_`` float64 (chains, sweeps + 1, columns), see ``history_columns``,
+    ``inner_marks_`` (punctuation that is a letter like others, by the words that are given); ``max_word_`` and
+    ``types_``: as set, or else by the script of the text."""
 
     LEARNS: ClassVar[bool] = True
     """Whether there is anything to learn, and so a language model in it."""
@@ -166,7 +159,7 @@ class Segmenter(SegmentSettings, TextSettings, Seeded, Model):
 
     @property
     def reading(self) -> dict[str, Any]:
-        """How texts are read: arguments of ``read_text`` and its kin."""
+        """Arguments of ``read_text``."""
         return {"preprocessing": self.preprocessing, "unk_token": "literal"}
 
     @abstractmethod
@@ -187,25 +180,20 @@ class Segmenter(SegmentSettings, TextSettings, Seeded, Model):
     def fit(
         self, text: Corpus | None = None, gold: Corpus | None = None, *, checkpoint: Checkpoint | None = None
     ) -> Self:
-        """Learn from a text and from segmented lines, both corpora of what stands between white space; either may be
-        missing. ``checkpoint`` keeps unfinished work."""
+        """Learn from a text, from segmented lines (``gold``), or from both: corpora of what stands between white space.
+        ``checkpoint`` keeps unfinished work."""
         given = prepare(text, gold, self)
         self.vocab_, self.max_word_, self.types_ = given.letters.vocab, given.max_word, given.types
         self.inner_marks_ = given.inner_marks
         self.items_ = item_hashes(given.letters.as_corpus())
         self.provenance_ = {"sentences": len(given.letters), "letters": len(given.letters.tokens)}
         self.provenance_["given_sentences"] = 0 if gold is None else len(gold)
-        self._run(given, checkpoint or Checkpoint())
-        return self
-
-    def _run(self, given: Given, checkpoint: Checkpoint) -> None:
-        """All sweeps of all chains, from where the checkpoint stands."""
         self.stays_here("a Gibbs chain is sequential by nature; chains run side by side")
         seeds = [self.seed, *(int(Random(self.seed, "segment.chain", 0, c).key >> 1) for c in range(1, self.chains))]
         with scale.workers(min(self.threads, self.chains)) as pool:
             chains = learning.Chains([self._chain(given.material, seed) for seed in seeds], pool)
             columns = len(self.history_columns())
-            history, kept = checkpoint.run(
+            history, kept = (checkpoint or Checkpoint()).run(
                 chains,
                 self.sweeps + 1,
                 columns=self.chains * columns,
@@ -218,6 +206,7 @@ class Segmenter(SegmentSettings, TextSettings, Seeded, Model):
         self.samples_ = [container.stripped(f"chain/{chain}/", several) for several in kept[::-1] for chain in ranking]
         for cached in ("_models", "_prediction"):
             self.__dict__.pop(cached, None)
+        return self
 
     @cached_property
     def _models(self) -> list[Nested]:
@@ -271,10 +260,8 @@ class Segmenter(SegmentSettings, TextSettings, Seeded, Model):
             yield letters, np.concatenate([cuts for cuts, _ in found])
 
     def segment(self, corpus: Corpus, *, spaces: str | None = None) -> Corpus:
-        """The most probable words of a text (a corpus of what stands between white space), as a corpus of words.
-
-        ``spaces``: ``forced`` or ``remove``, by default as in training.
-        """
+        """The most probable words of a text (a corpus of what stands between white space), as a corpus of words;
+        ``spaces``: ``forced`` or ``remove``, by default as in training."""
         [(letters, cuts)] = self._cuts([corpus], spaces)
         return word_corpus(letters, cuts, self.units)
 
@@ -286,8 +273,8 @@ class Segmenter(SegmentSettings, TextSettings, Seeded, Model):
     def posterior(
         self, corpus: Corpus, *, draws: int = 100, seed: int = 1, spaces: str | None = None
     ) -> tuple[Letters, np.ndarray]:
-        """The probability that a word begins at each letter, float64 (letters,), over all samples, from so many
-        segmentations drawn from each."""
+        """The probability that a word begins at each letter, float64 (letters,): its share in N segmentations
+        (``draws``) from each sample."""
         letters, text, starts, gaps = self._known(corpus, spaces)
         draw = partial(_drawn, longest=self.max_word_, draws=draws, seed=seed)
         counts = np.concatenate(list(self.spread(draw, chunks(text, starts, gaps, draws))))
@@ -299,8 +286,8 @@ class Segmenter(SegmentSettings, TextSettings, Seeded, Model):
         return Prediction(self.samples_[0], self._models[0])
 
     def _longest(self, best: bool, spaces: str | None) -> int:
-        """How long words may be where a probability is asked for: as long as the model makes any, for the sum over all
-        segmentations, and as long as it proposes any, for the best."""
+        """The length of the longest word in a probability: for the sum over all segmentations, that the model can make;
+        for the best, that it proposes."""
         if spaces not in (None, "forced", "remove", "gold"):
             raise SettingError(f"spaces is remove, forced or gold, not {spaces!r}")
         return self.max_word_ if best and spaces != "gold" else self._models[0].factors.shape[1] - 1
@@ -309,7 +296,7 @@ class Segmenter(SegmentSettings, TextSettings, Seeded, Model):
         self, corpora: Iterable[Corpus], *, best: bool = False, spaces: str | None = "remove"
     ) -> Iterator[LineScores]:
         """The probabilities of the lines of a stream of texts: of all segmentations together, or (``best``) of the best
-        one; ``spaces`` as of ``perplexity``. That of an empty line is the probability that a sentence ends at once."""
+        one; ``spaces`` as of ``perplexity``. An empty line has the probability that a sentence ends at once."""
         longest, nothing = self._longest(best, spaces), float(np.log(self._prediction.after_words([])[0]))
         texts = self._stream(corpora, spaces, longest)
         groups = (((letters, text, starts), chunks(text, starts, gaps)) for letters, text, starts, gaps in texts)
@@ -326,8 +313,8 @@ class Segmenter(SegmentSettings, TextSettings, Seeded, Model):
         return next(self.score_lines([corpus], best=best, spaces=spaces))
 
     def next_words(self, begin: Corpus, k: int = 10, *, spaces: str | None = None) -> NextWords:
-        """The k most probable words after the first line of a text, whose letters are whole words, cut in whatever way;
-        ``spaces`` as of ``segment``."""
+        """The k most probable words after the first line of a text, summed over its segmentations; ``spaces`` as of
+        ``segment``."""
         longest = self._longest(False, spaces)
         _, text, starts, gaps = self._known(begin[:1], spaces, longest)
         probabilities = self._prediction.after_letters(text[: starts[1]], gaps[: starts[1]], longest)
@@ -349,14 +336,11 @@ class Segmenter(SegmentSettings, TextSettings, Seeded, Model):
     def perplexity(
         self, corpus: Corpus, *, best: bool = False, spaces: str | None = "remove", draws: int = 1000, seed: int = 1
     ) -> Result:
-        """Perplexity per letter and per word: of all segmentations together, or (``best``) of the best one.
-
-        ``spaces``: ``remove``, ``forced``, or ``gold``: only the segmentation that they make counts. Sentence ends are
-        predicted, but do not count as letters; they do count as words, as in every language model. Figures:
-        ``perplexity`` with ``low`` and ``high``, ``letters``, ``unknown`` (letters that the training text does not
-        have), ``sentences``, ``bits_per_letter``; ``words`` (of the best segmentation), ``word_perplexity`` and
-        ``word_length``.
-        """
+        """Perplexity per letter and per word: of all segmentations together, or (``best``) of the best one. ``spaces``:
+        ``remove``, ``forced``, or ``gold``: only the segmentation that they make counts. Sentence ends are predicted;
+        they count as words, but not as letters. Figures: ``perplexity`` with ``low`` and ``high``, ``letters``,
+        ``unknown`` (letters that the training text does not have), ``sentences``, ``bits_per_letter``; ``words`` (of
+        the best segmentation), ``word_perplexity`` and ``word_length``."""
         longest = self._longest(best, spaces)
         letters, text, starts, gaps = self._known(corpus, spaces, longest)
         if len(text) == 0:
@@ -417,7 +401,6 @@ class NestedSegmenter(NestedSettings, Segmenter):
         return Chain(material, {**self.settings, "max_word": self.max_word_}, seed)
 
     def history_columns(self) -> list[str]:
-        """The names of the columns of ``history_``."""
         return Chain.columns(self.order, self.max_context)
 
 
@@ -425,12 +408,12 @@ _ATTEMPTS = 64
 """Blocks of spellings that are tried for one new word."""
 
 _ALWAYS_ON = (0.0, 1.0)
-"""Words look at all of their context: the prior of a tree in which nobody stops early."""
+"""The prior of contexts that are always used in full, as those of words are."""
 
 
 class Prediction:
-    """One sample of a model, ready to predict words: ``lexicon`` holds the spelling of each by its number, as a tuple
-    of letters (the end of a sentence, number 0, has none)."""
+    """One sample of a model, ready to predict words. ``lexicon``: the letters of each word by its number (the end of a
+    sentence, number 0, has none)."""
 
     def __init__(self, sample: Mapping[str, np.ndarray], nested: Nested):
         self.nested = nested
@@ -452,10 +435,8 @@ class Prediction:
         return np.append(known, max(0.0, 1.0 - known.sum()))
 
     def after_letters(self, text: np.ndarray, gaps: np.ndarray, longest: int) -> np.ndarray:
-        """P(word | the letters before it are whole words), as ``after_words``, over all segmentations of the letters.
-
-        ``text``: int32 (n,); ``gaps``: uint8 (n,), what is known of them; ``longest``: letters of a word.
-        """
+        """P(word | letters before it), as ``after_words``, summed over all segmentations of the letters into words.
+        ``text``: int32 (n,); ``gaps``: uint8 (n,), what is known of them; ``longest``: letters of a word."""
         if len(text) == 0:
             return self.after_words([])
         contexts, weights = final_states(self.nested, text, gaps, longest)
@@ -471,8 +452,7 @@ class Prediction:
         raise SettingError("the model hardly spells any new words; it cannot be sampled from")
 
     def sentences(self, n: int, seed: int, temperature: float, max_length: int) -> Iterator[list[tuple[int, ...]]]:
-        """Random sentences of at most so many words, each as its letters; a new word is one event for the
-        temperature."""
+        """Random sentences, each word as its letters; all new words together are one event for the temperature."""
         if not 0 < temperature < np.inf:
             raise SettingError(f"temperature is above 0 and finite, not {temperature}")
         for i in range(n):

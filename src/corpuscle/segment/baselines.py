@@ -3,11 +3,10 @@
 Goldwater, Griffiths and Johnson, "A Bayesian framework for word segmentation: exploring the effects of context", 2009.
 
 ``DirichletSegmenter`` draws words from a Dirichlet process (``unigram``), or from a hierarchical one given the word
-before (``bigram``). A new word costs by its length alone: after each letter it ends with probability ``word_end`` (the
-lengths that are possible share what longer words would have), and all letters, one of them for the unknown, are equally
-probable. Boundaries are sampled one at a time, with annealing; see ``kernels.boundaries``. What
-is learned is kept as a nested model whose letters nobody has seen.
-"""
+before (``bigram``). The base probability of a word follows from its length: it ends after each letter with probability
+``word_end`` (possible lengths share what longer words would have); letters, with one for the unknown, are equally
+probable. Boundaries are sampled one at a time, with annealing, see ``kernels.boundaries``. The outcome is a nested
+model without customers in its restaurants of letters."""
 
 from __future__ import annotations
 
@@ -20,10 +19,10 @@ from corpuscle.errors import SettingError
 from corpuscle.model import Container, Kind, Model
 from corpuscle.random import Random
 from corpuscle.segment.base import Segmenter
-from corpuscle.segment.chain import HISTORY, Chain, Material, check_model, model_arrays
+from corpuscle.segment.chain import HISTORY, Chain, check_model, model_arrays
 from corpuscle.segment.kernels import boundaries
 from corpuscle.segment.kernels.model import BOUNDARY_BASE, LETTER_BASE, grown_nested
-from corpuscle.segment.letters import FORCED, Letters, first_letters, letters_of, segmented_bytes, word_corpus
+from corpuscle.segment.letters import FORCED, Letters, Material, first_letters, letters_of, segmented_bytes, word_corpus
 from corpuscle.segment.settings import DirichletSettings, TrivialSettings
 from corpuscle.text.corpus import Corpus
 
@@ -108,10 +107,8 @@ class BoundaryChain(Chain):
 
 
 class DirichletSegmenter(DirichletSettings, Segmenter):
-    """A segmenter whose words come from a Dirichlet process; ``order`` is how many words it looks at.
-
-    ``strengths_`` and ``word_end_``: as set, or else those of the method.
-    """
+    """A segmenter whose words come from a Dirichlet process, of order 1 or 2; ``strengths_`` and ``word_end_``: as set,
+    or else those of the method."""
 
     KIND: ClassVar[Kind] = Kind(
         "segment.dirichlet",
@@ -129,11 +126,10 @@ class DirichletSegmenter(DirichletSettings, Segmenter):
 
     def _chain(self, material: Material, seed: int) -> Chain:
         learned = {"max_word": self.max_word_, "strengths": self.strengths_, "word_end": self.word_end_}
-        fixed = {"order": self.order, "max_context": self.max_context, "start": "growing"}
+        fixed = {"order": self.order, "max_context": self.max_context, "start": "growing", "mh": False}
         return BoundaryChain(material, {**self.settings, **learned, **fixed}, seed)
 
     def history_columns(self) -> list[str]:
-        """The names of the columns of ``history_``."""
         return list(HISTORY)
 
 

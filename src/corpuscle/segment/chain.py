@@ -1,18 +1,15 @@
 """One Markov chain over segmentations: the sampler of ``NestedSegmenter``, in steps of a fraction of a second.
 
-Random numbers are keyed by sweep and step, so a chain that was stopped after any step goes on as if it had not been.
-Sweep 0 brings the sentences into the model. Where words are given, those sentences come first. Where that is enough to
-begin with, or with ``growing``, each other sentence is cut with what those before it taught; else it comes with words
-of branching entropy. Words are taken to be long at first: what is too long falls apart, but short words never join.
-
-``prepare`` makes what chains work on, ``Material``, of the texts that a segmenter is given."""
+Random numbers are keyed by sweep and step, so a chain can stop after any step and go on. Sweep 0 brings the sentences
+into the model, those with given words first. If these suffice, or with ``growing``, each other sentence is cut by what
+the model has learned from those before it; else it comes with words of branching entropy. Words are taken to be long at
+first: what is too long falls apart, but short words never join."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -20,36 +17,17 @@ from corpuscle import model as container
 from corpuscle.engine.restaurants import pool as col
 from corpuscle.engine.restaurants.contexts import check_contexts, depths
 from corpuscle.engine.restaurants.seating import sample_parameters
-from corpuscle.errors import SettingError, warn
 from corpuscle.learning import Learner
 from corpuscle.lm.pitman_yor import pool_arrays, tree_arrays
 from corpuscle.model import Array
 from corpuscle.random import Random, shuffle
 from corpuscle.segment.kernels import gibbs, state
-from corpuscle.segment.kernels.boundaries import autonomous_words
 from corpuscle.segment.kernels.lattice import new_lattice
 from corpuscle.segment.kernels.lengths import length_factors, length_law, root_tables, sample_means
-from corpuscle.segment.kernels.model import BOUNDARY_BASE, LENGTH, Nested, grown_nested, new_nested
+from corpuscle.segment.kernels.model import BOUNDARY_BASE, LENGTH, grown_nested, new_nested
 from corpuscle.segment.kernels.state import tree_of
-from corpuscle.segment.letters import (
-    FORBIDDEN,
-    FORCED,
-    Letters,
-    around_punctuation,
-    check_stretches,
-    first_letters,
-    inner_marks,
-    joined,
-    known_gaps,
-    letters_of,
-    line_of,
-    pieces,
-    typical,
-)
-from corpuscle.text.corpus import Corpus
-from corpuscle.text.origin import error_about
-from corpuscle.text.scripts import TYPES, WORD_TYPES, character_masks
-from corpuscle.text.vocab import Vocab
+from corpuscle.segment.letters import Material
+from corpuscle.text.scripts import TYPES, WORD_TYPES
 
 if TYPE_CHECKING:
     from corpuscle.segment.base import Segmenter
@@ -61,61 +39,22 @@ STOP_PRIOR = (4.0, 1.0)
 MIXED = TYPES.index("mixed")
 
 HISTORY = ("log_likelihood", "perplexity", "words", "lexicon", "word_length")
-"""What is noted first after every sweep: the log probability of words and seating; the perplexity of the letters of the
-sentences that are not given (each seen from the model of all others); words of the text, distinct words, letters of a
-word. What was drawn follows, see ``Chain.columns``."""
+"""What is noted first after every sweep: the log probability of words and seating; the perplexity per letter of
+sentences that are not given, each by the model of all others; words, distinct words, letters per word. The sampled
+parameters follow, see ``Chain.columns``."""
 
 _STEP = 1 << 15
 _MEAN_PRIOR = (0.2, 0.1)
 _GROWTH = 1.15
 
 _FEW, _MANY = 0.01, 0.1
-"""Where words are given for less than this part of the letters, a chain begins with words of branching entropy, and
-goes on with held parameters."""
+"""If words are given for less than the first share of the letters, a chain begins with words of branching entropy; for
+less than the second, it holds parameters at first."""
 
 _HELD, _DISCOUNTS, _STRENGTHS = 0.5, (0.6, 0.0, 0.0), (200.0, 20_000.0, 20_000.0)
-"""For this part of the sweeps the model of words has these parameters, by length of context. With those that the data
-ask for it trusts contexts so much that it settles for whatever words it began with; with these, words hardly depend on
-the words before them, and the lexicon sorts itself out first."""
-
-
-@dataclass(frozen=True)
-class Material:
-    """What a chain works on: sentences (or pieces of long lines) as letters.
-
-    - ``text``: int32 (n,); ``starts``: int64 (sentences + 1,); ``gaps``: uint8 (n,), see ``Letters``;
-    - ``given``: uint8 (sentences,), whether the words of a sentence are given, and ``cuts``: uint8 (n,), where they
-      begin;
-    - ``masks``: uint16 (letters,), the scripts of the letters; ``longest``: letters of the longest word of all.
-    """
-
-    text: np.ndarray
-    starts: np.ndarray
-    gaps: np.ndarray
-    given: np.ndarray
-    cuts: np.ndarray
-    masks: np.ndarray
-    longest: int
-
-    def empty_model(self, order: int, max_context: int, end_probability: float) -> Nested:
-        """A model with room for these sentences, without any."""
-        return new_nested(
-            self.text, self.masks, WORD_TYPES, order=order, longest=self.longest, deepest=max_context,
-            types=len(TYPES), letter_base=letter_base(self.masks), boundary_base=end_probability, stop_prior=STOP_PRIOR,
-            room=int(np.diff(self.starts).max(initial=1)),
-        )  # fmt: skip
-
-    def first_words(self, longest: int) -> np.ndarray:
-        """Where words begin: as they are given, else by branching entropy. uint8 (n,)"""
-        begins = self.gaps == FORCED
-        begins[first_letters(self.starts)] = True
-        stretches = np.append(np.flatnonzero(begins), len(self.text))
-        found = autonomous_words(self.text, stretches, self.gaps != FORBIDDEN, longest)
-        return np.where(self.in_given(), self.cuts, found)
-
-    def in_given(self) -> np.ndarray:
-        """Which letters are of sentences whose words are given: bool (n,)."""
-        return np.repeat(self.given != 0, np.diff(self.starts))
+"""For this share of the sweeps the model of words has these parameters, by length of context. With sampled ones it
+trusts contexts so much that it keeps the words that it began with; with these, words hardly depend on the words before
+them, and the lexicon is learned first."""
 
 
 def letter_base(masks: np.ndarray) -> float:
@@ -134,7 +73,11 @@ class Chain(Learner):
         self.material, self.settings, self.seed = material, settings, seed
         starts = material.starts
         self.room = room = int(np.diff(starts).max(initial=1))
-        self.nested = material.empty_model(settings["order"], settings["max_context"], settings["end_probability"])
+        self.nested = new_nested(
+            material.text, material.masks, WORD_TYPES, order=settings["order"], longest=material.longest,
+            deepest=settings["max_context"], types=len(TYPES), letter_base=letter_base(material.masks),
+            boundary_base=settings["end_probability"], stop_prior=STOP_PRIOR, room=room,
+        )  # fmt: skip
         self.lattice = new_lattice(room, settings["max_word"], settings["order"])
         self.cuts = material.cuts.copy()
         self.seated = np.zeros(len(starts) - 1, np.uint8)
@@ -154,8 +97,7 @@ class Chain(Learner):
 
     @classmethod
     def columns(cls, order: int, max_context: int) -> list[str]:
-        """The names of what is noted after a sweep: HISTORY, discounts and strengths by the length of the context, mean
-        lengths of words by type."""
+        """HISTORY, discounts and strengths by length of context, mean lengths of words by type."""
         drawn = [
             f"{what}_{name}_{depth}"
             for what, depths in (("word", order), ("letter", max_context + 1))
@@ -192,12 +134,18 @@ class Chain(Learner):
         stream = Random(self.seed, "segment.nested", sweep, number).array()
         if number == 0:
             self.sums[:] = 0.0
+        sentences = gibbs.Sentences(
+            self.material.starts, self.material.gaps, self._fixed(sweep), self.seated, self.cuts, *self._buffers,
+            self.sums, *self._undo,
+        )  # fmt: skip
         at, last = int(bounds[number]), int(bounds[number + 1])
         while at < last:
             # While a model grows from nothing its letters change fast, and with them the lengths that they imply.
             piece = last if sweep else min(last, max(at + 1, int(at * _GROWTH)))
-            self._sweep(order, at, piece, self._fixed(sweep), stream)
-            at = piece
+            while at < piece:
+                at = gibbs.sweep(self.nested, self.lattice, sentences, order, at, piece, stream)
+                if at < piece:
+                    self.nested = grown_nested(self.nested, 2 * self.room)
             if sweep == 0 and at < last:
                 self._set_lengths(0, at)
 
@@ -205,23 +153,6 @@ class Chain(Learner):
         """Which sentences keep their words in a sweep: uint8 (sentences,)."""
         given = self.material.given
         return np.ones_like(given) if sweep == 0 and self.branching else given
-
-    def _sweep(self, order: np.ndarray, at: int, last: int, fixed: np.ndarray, stream: np.ndarray) -> None:
-        """Sample the sentences ``order[at:last]``, and make room whenever there is none."""
-        sentences = gibbs.Sentences(
-            self.material.starts,
-            self.material.gaps,
-            fixed,
-            self.seated,
-            self.cuts,
-            *self._buffers,
-            self.sums,
-            *self._undo,
-        )
-        while at < last:
-            at = gibbs.sweep(self.nested, self.lattice, sentences, order, at, last, stream)
-            if at < last:
-                self.nested = grown_nested(self.nested, 2 * self.room)
 
     def finish(self, sweep: int) -> list[float]:
         """End a sweep: draw all parameters. Returns what is noted, see ``columns``."""
@@ -293,9 +224,6 @@ def sample_arrays(prefix: str) -> dict[str, Array]:
     }
 
 
-# ---- what a model file holds, and what must hold before a kernel sees it
-
-
 def model_arrays(extra: Mapping[str, Any]) -> dict[str, container.Array]:
     """The arrays of a model."""
     samples = extra["samples"]
@@ -348,74 +276,3 @@ def check_model(model: Segmenter) -> None:
         raise ValueError("its punctuation marks are no strings")
     for sample in model.samples_:
         check_sample(sample, model.order, model.max_context, model.max_word_)
-
-
-_LONGEST = 200
-"""No given word is longer."""
-
-
-class Given(NamedTuple):
-    """All letters, those of the text before those of the gold lines, and what follows from them."""
-
-    letters: Letters
-    material: Material
-    max_word: int
-    types: bool
-    inner_marks: list[str]
-
-
-def letter_masks(vocab: Vocab, types: bool) -> np.ndarray:
-    """The scripts of letters, uint16 (letters,), all alike where words have no types."""
-    masks = character_masks(vocab)
-    return masks if types else np.full_like(masks, character_masks(Vocab.from_words([]))[0])
-
-
-def prepare(text: Corpus | None, gold: Corpus | None, settings: Segmenter) -> Given:
-    """The material for chains, checked; settings that are None are chosen by the text."""
-    if gold is not None and settings.units == "words":
-        raise SettingError("gold lines mean nothing where words are units: white space separates the units")
-    parts = [letters_of(corpus, settings.units, settings.joiner) for corpus in (text, gold) if corpus is not None]
-    letters = joined(parts) if parts else None
-    if letters is None or len(letters.tokens) == 0:
-        raise error_about(gold if text is None else text, "the training text is empty")
-    auto_types, auto_length = typical(letters.vocab, letters.tokens)
-    types = auto_types if settings.types is None else settings.types
-    max_word = settings.max_word or auto_length
-    is_gold = np.zeros(len(letters), bool)
-    if gold is not None:
-        is_gold[len(letters) - len(gold) :] = True
-    if settings.spaces == "gold":
-        is_gold[:] = True
-    in_gold = np.repeat(is_gold, np.diff(letters.starts))
-    begins = (letters.gaps == FORCED) | (settings.units == "words")  # the words of segmented text
-    begins[first_letters(letters.starts)] = True
-    allowed = np.where(in_gold, begins, letters.gaps != FORBIDDEN)
-    starts = pieces(letters, allowed)
-    line = np.minimum(np.searchsorted(letters.starts, starts[:-1], "right"), len(letters)) - 1
-    gaps = known_gaps(letters, settings.spaces)
-    inner = inner_marks(letters, begins, in_gold) if types else []
-    if types:
-        gaps = around_punctuation(letters, gaps, inner)
-    gaps = np.where(in_gold, 0, gaps).astype(np.uint8)
-    cuts = np.zeros(len(letters.tokens), np.uint8)
-    cuts[in_gold & begins] = 1
-    longest = max_word
-    if in_gold.any():
-        places = np.append(np.flatnonzero(cuts), len(cuts))
-        inside = in_gold[places[:-1]]
-        lengths = np.diff(places)[inside] if len(places) > 1 else np.zeros(0, np.int64)
-        ends = letters.starts[np.searchsorted(letters.starts, places[:-1][inside], "right")]  # of their lines
-        lengths = np.minimum(lengths, ends - places[:-1][inside])
-        longest = max(longest, int(lengths.max(initial=1)))
-        if longest > _LONGEST:
-            at = line_of(letters, int(places[:-1][inside][lengths.argmax()]))
-            raise letters.error(f"a given word has {longest} letters; at most {_LONGEST} are possible", at)
-        if longest > max_word:
-            over = int((lengths > max_word).sum())
-            warn(f"{over} given words are longer than {max_word} letters; such words are kept, but never proposed")
-    check_stretches(letters, gaps, max_word)
-    material = Material(
-        np.ascontiguousarray(letters.tokens, np.int32), starts, gaps, is_gold[line].astype(np.uint8), cuts,
-        letter_masks(letters.vocab, types), longest,
-    )  # fmt: skip
-    return Given(letters, material, max_word, types, inner)

@@ -1,31 +1,39 @@
-"""Text as letters with gaps between them: what is known about where words begin, and segmented lines back again.
+"""Text as letters with gaps between them, and what is known about where words begin; segmented lines back again.
 
-A *letter* is the smallest unit that is never cut: a character, a grapheme cluster, or (phrases instead of words) a
-word. Text comes as a corpus of what stands between white space, one line a sentence.
-"""
+A *letter* is what is never cut: a character, a grapheme cluster, or (phrases instead of words) a word. Text comes as a
+corpus of what stands between white space, one sentence per line. ``prepare`` makes of the texts that a segmenter is
+given what its chains work on, ``Material``."""
 
 from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from corpuscle.errors import UnfitData, warn
+from corpuscle.errors import SettingError, UnfitData, warn
+from corpuscle.segment.kernels.boundaries import autonomous_words
 from corpuscle.text.corpus import SPACE, Corpus, spell_out, starts_of
 from corpuscle.text.origin import error_about
 from corpuscle.text.scan import Scanner
 from corpuscle.text.scripts import TYPES, WORD_TYPES, character_masks
 from corpuscle.text.vocab import FIRST, MARKUP, Vocab
 
+if TYPE_CHECKING:
+    from corpuscle.segment.base import Segmenter
+
 FORCED, FORBIDDEN = 1, 2
-"""Known of the gap before a letter: a word begins here; no word begins here. As in ``engine.nested_lattice``."""
+"""Known of the gap before a letter: a word begins here; no word begins here. As in ``kernels.lattice``."""
 
 LONGEST_LINE = 500
 """Longer lines are cut into pieces, at punctuation where there is any."""
 
 _INNER = 0.05
 """A punctuation mark that is joined to a neighbour more often than this, where words are given, is a letter."""
+
+_LONGEST = 200
+"""No given word is longer."""
 
 PHRASE_MARK = "_"
 """What stands between the words of a phrase."""
@@ -47,7 +55,6 @@ class Letters:
     texts: tuple[Corpus, ...] = ()
 
     def __len__(self) -> int:
-        """The number of lines."""
         return len(self.starts) - 1
 
     def as_corpus(self) -> Corpus:
@@ -62,10 +69,6 @@ class Letters:
                 return error_about(text, reason, line if text.origin is None else line - before)
             before += len(text)
         return UnfitData(None, line + 1, reason)
-
-    def recode(self, vocab: Vocab) -> np.ndarray:
-        """The letters in the ids of another vocabulary, int32 (n,)."""
-        return vocab.mapping_from(self.vocab)[self.tokens]
 
 
 def line_of(letters: Letters, place: int) -> int:
@@ -103,10 +106,8 @@ def _literal(corpus: Corpus) -> Corpus:
 
 
 def letters_of(corpus: Corpus, units: str = "characters", joiner: str | None = None) -> Letters:
-    """The letters of a corpus of words as they stand between white space.
-
-    ``joiner``: a character that says that there is no boundary where it stands, and is no part of the text.
-    """
+    """The letters of a corpus of what stands between white space. ``joiner``: a character that is no part of the text
+    and says that there is no boundary."""
     spelled = corpus = _literal(corpus)
     if units != "words":
         spelled = spell_out(corpus, units)
@@ -129,7 +130,7 @@ def joined(several: list[Letters]) -> Letters:
     """Several texts one after the other, with one vocabulary."""
     words = dict.fromkeys(word for letters in several for word in letters.vocab.strings[FIRST:])
     vocab = Vocab.from_words(words)
-    tokens = np.concatenate([letters.recode(vocab) for letters in several])
+    tokens = np.concatenate([vocab.mapping_from(letters.vocab)[letters.tokens] for letters in several])
     vocab.counts = np.bincount(tokens, minlength=len(vocab)).astype(np.int64)
     starts = starts_of(np.concatenate([np.diff(letters.starts) for letters in several]))
     gaps = np.concatenate([letters.gaps for letters in several])
@@ -138,10 +139,8 @@ def joined(several: list[Letters]) -> Letters:
 
 def pieces(letters: Letters, allowed: np.ndarray | None = None) -> np.ndarray:
     """The starts of lines and, where a line is longer than LONGEST_LINE letters, of the pieces that it is cut into:
-    after punctuation if possible, else anywhere. int64 (pieces + 1,).
-
-    ``allowed``: bool (n,), the letters at which a cut is (default: all that are not FORBIDDEN).
-    """
+    after punctuation if possible, else anywhere. int64 (pieces + 1,). ``allowed``: bool (n,), the letters before which
+    a cut is possible (default: all that are not FORBIDDEN)."""
     lengths = np.diff(letters.starts)
     long = np.flatnonzero(lengths > LONGEST_LINE)
     if len(long) == 0:
@@ -199,11 +198,8 @@ def word_corpus(letters: Letters, cuts: np.ndarray, units: str) -> Corpus:
 
 
 def typical(vocab: Vocab, tokens: np.ndarray) -> tuple[bool, int]:
-    """What the script of a text suggests: whether words have types by script, and how long a word may be.
-
-    Types help where most letters are of a script that is written without spaces; elsewhere, as in transcripts of
-    speech, a digit may be a sound.
-    """
+    """Whether words have types by script, and how long a word may be. Types help where most letters are of a script
+    that is written without spaces; elsewhere, as in transcripts of speech, a digit may be a sound."""
     counts = np.bincount(
         WORD_TYPES[character_masks(vocab)], np.bincount(tokens, minlength=len(vocab)), minlength=len(TYPES)
     )
@@ -215,8 +211,8 @@ def typical(vocab: Vocab, tokens: np.ndarray) -> tuple[bool, int]:
 
 
 def known_gaps(letters: Letters, spaces: str) -> np.ndarray:
-    """What is known of the gaps where white space counts, is all there is (``gold``), or does not count (``remove``);
-    joiners always do."""
+    """The gaps if white space is forced boundaries, all boundaries (``gold``), or nothing (``remove``); joiners always
+    count."""
     if spaces == "gold":
         gaps = np.where(letters.gaps == FORCED, FORCED, FORBIDDEN).astype(np.uint8)
         gaps[first_letters(letters.starts)] = 0
@@ -258,3 +254,99 @@ def _beside_marks(letters: Letters, inner: Collection[str] = ()) -> np.ndarray:
         before &= ~free
         before[1:] &= ~free[:-1]
     return before
+
+
+@dataclass(frozen=True)
+class Material:
+    """What a chain works on: sentences (or pieces of long lines) as letters.
+
+    - ``text``: int32 (n,); ``starts``: int64 (sentences + 1,); ``gaps``: uint8 (n,), see ``Letters``;
+    - ``given``: uint8 (sentences,), whether the words of a sentence are given, and ``cuts``: uint8 (n,), where they
+      begin;
+    - ``masks``: uint16 (letters,), the scripts of the letters; ``longest``: letters of the longest word of all.
+    """
+
+    text: np.ndarray
+    starts: np.ndarray
+    gaps: np.ndarray
+    given: np.ndarray
+    cuts: np.ndarray
+    masks: np.ndarray
+    longest: int
+
+    def first_words(self, longest: int) -> np.ndarray:
+        """Where words begin: as they are given, else by branching entropy. uint8 (n,)"""
+        begins = self.gaps == FORCED
+        begins[first_letters(self.starts)] = True
+        stretches = np.append(np.flatnonzero(begins), len(self.text))
+        found = autonomous_words(self.text, stretches, self.gaps != FORBIDDEN, longest)
+        return np.where(self.in_given(), self.cuts, found)
+
+    def in_given(self) -> np.ndarray:
+        """Which letters are of sentences whose words are given: bool (n,)."""
+        return np.repeat(self.given != 0, np.diff(self.starts))
+
+
+class Given(NamedTuple):
+    """All letters, those of the text before those of the gold lines, and what follows from them."""
+
+    letters: Letters
+    material: Material
+    max_word: int
+    types: bool
+    inner_marks: list[str]
+
+
+def letter_masks(vocab: Vocab, types: bool) -> np.ndarray:
+    """The scripts of letters, uint16 (letters,), all alike where words have no types."""
+    masks = character_masks(vocab)
+    return masks if types else np.full_like(masks, character_masks(Vocab.from_words([]))[0])
+
+
+def prepare(text: Corpus | None, gold: Corpus | None, settings: Segmenter) -> Given:
+    """The material for chains, checked; settings that are None are chosen by the text."""
+    if gold is not None and settings.units == "words":
+        raise SettingError("gold lines mean nothing where words are units: white space separates the units")
+    parts = [letters_of(corpus, settings.units, settings.joiner) for corpus in (text, gold) if corpus is not None]
+    letters = joined(parts) if parts else None
+    if letters is None or len(letters.tokens) == 0:
+        raise error_about(gold if text is None else text, "the training text is empty")
+    auto_types, auto_length = typical(letters.vocab, letters.tokens)
+    types = auto_types if settings.types is None else settings.types
+    max_word = settings.max_word or auto_length
+    is_gold = np.zeros(len(letters), bool)
+    if gold is not None:
+        is_gold[len(letters) - len(gold) :] = True
+    if settings.spaces == "gold":
+        is_gold[:] = True
+    in_gold = np.repeat(is_gold, np.diff(letters.starts))
+    begins = (letters.gaps == FORCED) | (settings.units == "words")  # the words of segmented text
+    begins[first_letters(letters.starts)] = True
+    allowed = np.where(in_gold, begins, letters.gaps != FORBIDDEN)
+    starts = pieces(letters, allowed)
+    line = np.minimum(np.searchsorted(letters.starts, starts[:-1], "right"), len(letters)) - 1
+    gaps = known_gaps(letters, settings.spaces)
+    inner = inner_marks(letters, begins, in_gold) if types else []
+    if types:
+        gaps = around_punctuation(letters, gaps, inner)
+    gaps = np.where(in_gold, 0, gaps).astype(np.uint8)
+    cuts = np.zeros(len(letters.tokens), np.uint8)
+    cuts[in_gold & begins] = 1
+    longest = max_word
+    if in_gold.any():
+        places = np.flatnonzero(cuts)
+        ends = letters.starts[np.searchsorted(letters.starts, places, "right")]  # of their lines
+        lengths = np.minimum(np.diff(places, append=len(cuts)), ends - places)
+        longest = max(longest, int(lengths.max()))
+        if longest > _LONGEST:
+            at = line_of(letters, int(places[lengths.argmax()]))
+            raise letters.error(f"a given word has {longest} letters; at most {_LONGEST} are possible", at)
+        if longest > max_word:
+            over = int((lengths > max_word).sum())
+            warn(f"{over} given words are longer than {max_word} letters; such words are kept, but never proposed")
+    check_stretches(letters, gaps, max_word)
+    material = Material(
+        np.ascontiguousarray(letters.tokens, np.int32), starts, gaps, is_gold[line].astype(np.uint8), cuts,
+        letter_masks(letters.vocab, types), longest,
+    )  # fmt: skip
+    return Given(letters, material, max_word, types, inner)

@@ -1,10 +1,10 @@
-"""What a segmenter can do: learn where words are, cut text into them, be compared with gold words; and, where it has
-learned, be asked as a language model."""
+"""The verbs of word segmentation: learn, segment, evaluate, and those of language models."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 from itertools import pairwise
 from os import PathLike
 from typing import TYPE_CHECKING, Any
@@ -27,6 +27,7 @@ from corpuscle.verbs import (
     Table,
     Typed,
     a_model,
+    made_by,
     setting,
     text,
     trains,
@@ -36,14 +37,13 @@ from corpuscle.verbs import (
 )
 
 if TYPE_CHECKING:
-    from corpuscle.segment import LineScores, Segmenter
+    import numpy as np
+
+    from corpuscle.segment import Letters, LineScores, Segmenter
     from corpuscle.text import Corpus
 
 _LEARNED = ("segment.npylm", "segment.dirichlet")
 """Kinds of models that are language models, too."""
-
-
-# ---- inputs
 
 
 def as_written(value: Any, model: Any, declared: Input, *, raw: bool = False) -> Corpus:
@@ -66,14 +66,8 @@ def stream_of(value: Any, model: Any, declared: Input, *, raw: bool = False) -> 
     return iter([as_written(value, model, declared, raw=raw)])
 
 
-def _written(help: str = "", **facts: Any) -> Any:
-    return Input("corpuscle.segment.verbs:as_written", help, **facts)
-
-
-def _stream(**facts: Any) -> Any:
-    return Input("corpuscle.segment.verbs:stream_of", default="-", **facts)
-
-
+_written = partial(made_by, "corpuscle.segment.verbs:as_written")
+_stream = partial(made_by, "corpuscle.segment.verbs:stream_of", default="-")
 _SPACES: Any = setting(
     "White space in the text: forced boundaries, or remove it.",
     default=None,
@@ -86,9 +80,6 @@ _SCORED: Any = setting(
     default="remove",
     choices=("remove", "forced", "gold"),
 )
-
-
-# ---- learning and cutting
 
 
 @trains(
@@ -183,9 +174,6 @@ def evaluate(
         reason = str(error).partition(": ")[2]
         raise InputError(names.get("found", names.get("gold")), error.sentence + 1, reason) from None
     return Answer(result.to_json() | shares, result.text())
-
-
-# ---- as a language model
 
 
 @verb("segment", "segment perplexity words.segment new.txt", work=True)
@@ -293,17 +281,19 @@ def posterior(
 ) -> Table:
     """How probable a boundary is at every gap between two letters: line, letters before the gap, the letters on both
     sides, probability."""
-    import numpy as np
+    gaps = _gaps(*model.posterior(text, draws=draws, seed=seed, spaces=spaces))
+    rows = ((line, *gap) for line, of_line in enumerate(gaps, 1) for gap in of_line)
+    return Table(("line", *_GAP), rows)
 
-    letters, probabilities = model.posterior(text, draws=draws, seed=seed, spaces=spaces)
-    line = np.repeat(np.arange(len(letters)), np.diff(letters.starts))
-    inner = np.flatnonzero(np.arange(len(line)) > letters.starts[line])
-    strings, tokens = letters.vocab.strings, letters.tokens
-    rows = (
-        (line[i] + 1, i - letters.starts[line[i]], strings[tokens[i - 1]], strings[tokens[i]], float(probabilities[i]))
-        for i in inner.tolist()
-    )
-    return Table(("line", "position", "before", "after", "probability"), rows)
+
+_GAP = ("position", "before", "after", "probability")
+
+
+def _gaps(letters: Letters, probabilities: np.ndarray) -> Iterator[list[tuple[int, str, str, float]]]:
+    """The gaps of each line: letters before it, the letters on both sides, how probable a boundary is."""
+    strings, tokens, sure = letters.vocab.strings, letters.tokens.tolist(), probabilities.tolist()
+    for begin, end in pairwise(letters.starts.tolist()):
+        yield [(i - begin, strings[tokens[i - 1]], strings[tokens[i]], sure[i]) for i in range(begin + 1, end)]
 
 
 @verb("segment", "segment history words.segment", out="-")
@@ -315,8 +305,6 @@ def history(model: Segmenter = a_model("segment", *_LEARNED)) -> Table:
     )
     return Table(("chain", "sweep", *model.history_columns()), rows, number=".9g")
 
-
-# ---- the workbench
 
 _DRAWS: Any = setting("Segmentations drawn, for how probable boundaries are.", default=50, low=1, high=1000)
 
@@ -335,16 +323,8 @@ def _cut(model: Segmenter, text: Corpus, draws: int, seed: int) -> list[dict[str
     words = [list(line) for line in model.segment(text)]
     if not model.LEARNS:
         return [{"words": line, "boundaries": None} for line in words]
-    letters, probabilities = model.posterior(text, draws=draws, seed=seed)
-    strings, tokens, sure = letters.vocab.strings, letters.tokens.tolist(), probabilities.tolist()
-    bounds = [
-        [
-            {"position": i - begin, "before": strings[tokens[i - 1]], "after": strings[tokens[i]],
-             "probability": sure[i]}
-            for i in range(begin + 1, end)
-        ]
-        for begin, end in pairwise(letters.starts.tolist())
-    ]  # fmt: skip
+    gaps = _gaps(*model.posterior(text, draws=draws, seed=seed))
+    bounds = [[dict(zip(_GAP, gap, strict=True)) for gap in of_line] for of_line in gaps]
     return [{"words": a, "boundaries": b} for a, b in zip(words, bounds, strict=True)]
 
 
@@ -401,9 +381,6 @@ def doubts(
             sure = [max(gap["probability"], 1 - gap["probability"]) for gap in line["boundaries"]]
             items.append(unsure_item({"words": line["words"]}, sure))
     return least_sure(items, n, layer="segment", choices=[])
-
-
-# ---- compiling ahead
 
 
 def warm() -> None:

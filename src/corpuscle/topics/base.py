@@ -1,15 +1,8 @@
-"""What every topic model can do, whatever is inside: one primitive and the verbs that follow from it.
+"""What every topic model can do: it gives the log probability of every word of a collection of documents, each word
+given all words before it in its document. Reading documents and perplexity are the same for all models.
 
-A model gives the log probability of every word of a collection of documents, each word given all before it in its
-document. Reading and perplexity are the same for all models and live here.
-
-Four ways to say where a document ends: blank lines in a text, the files of a folder, an index of lines (``documents``),
-or JSON lines, one document each. Whatever the source, the outcome is a ``Corpus`` with ``document_starts``.
-
-What every topic model can do, whatever is inside: one primitive and the verbs that follow from it.
-
-A model gives the log probability of every word of a collection of documents, each word given all before it in its
-document. Reading and perplexity are the same for all models and live here."""
+Documents end at blank lines of a text, with the files of a folder, where an index of lines (``documents``) says so, or
+with the lines of a JSON lines file. In each case the outcome is a ``Corpus`` with ``document_starts``."""
 
 from __future__ import annotations
 
@@ -20,6 +13,7 @@ import os
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from itertools import chain, pairwise
 from os import PathLike
 from pathlib import Path
@@ -33,7 +27,7 @@ from corpuscle.measure import Result, perplexity
 from corpuscle.model import Kind, Model
 from corpuscle.scale import chunks_of
 from corpuscle.settings import Seeded, learned
-from corpuscle.text.corpus import Corpus, Preprocessing, starts_of
+from corpuscle.text.corpus import Corpus, Preprocessing, items_of, starts_of
 from corpuscle.text.files import STDIO, AnyPath, expand, read_lines
 from corpuscle.text.html import table
 from corpuscle.text.origin import Origin
@@ -42,12 +36,10 @@ from corpuscle.text.plain import read_strings, read_text
 from corpuscle.text.settings import TextSettings, TokenSettings
 from corpuscle.text.vocab import UNKNOWN, Vocab
 from corpuscle.topics.kernels.particles import Likelihoods, Reader
-from corpuscle.topics.settings import TopicSettings
+from corpuscle.topics.settings import PLAIN, TopicSettings
 
 LONG = 50_000
 """A document of more words than this has hardly one mixture of topics."""
-
-_JSON = (".jsonl", ".jsonl.gz", ".jsonl.xz")
 
 
 def read_documents(
@@ -63,13 +55,13 @@ def read_documents(
     - ``paths``: texts with blank lines between documents (``-``: stdin), folders whose files are documents, or JSON
       lines (``.jsonl``) with ``text``, a string of lines, or ``sentences``, a list of strings, and perhaps an ``id``;
     - ``documents``: the TSV file with ``first_line`` and ``lines`` of every document, for one text;
-    - ``split``: long documents are cut, after every so many sentences, see ``split_documents``;
+    - ``split``: documents are cut after every N sentences, see ``split_documents``;
     - ``vocab``, ``unk_token``, ``preprocessing``: as in ``read_text``.
 
     Documents without words are left out, with a warning. It is an error if there are no words at all.
     """
     settings: dict[str, Any] = {"vocab": vocab, "unk_token": unk_token, "preprocessing": preprocessing}
-    packed = [os.fspath(path).endswith(_JSON) for path in paths]
+    packed = [os.fspath(path).endswith((".jsonl", ".jsonl.gz", ".jsonl.xz")) for path in paths]
     if any(packed):
         if not all(packed) or documents is not None:
             raise SettingError("JSON lines hold whole documents: give no other files and no index with them")
@@ -145,8 +137,7 @@ def _of_json(line: str, path: AnyPath, number: int) -> tuple[list[str], str | No
 
 
 def document_bounds(corpus: Corpus) -> np.ndarray:
-    """Where documents begin and the last one ends, in tokens: int64 (n_documents + 1,); one document if none are
-    marked."""
+    """Where documents begin, in tokens: int64 (n_documents + 1,); one document if none are marked."""
     starts = corpus.document_starts
     return corpus.sentence_starts[[0, len(corpus)] if starts is None else starts]
 
@@ -155,17 +146,15 @@ def pick_documents(corpus: Corpus, chosen: np.ndarray) -> Corpus:
     """Some documents by index or mask, in that order, with their labels."""
     if corpus.document_starts is None:
         raise ValueError("the corpus has no documents")
-    starts, lengths = corpus.document_starts[:-1], np.diff(corpus.document_starts)
-    index = np.arange(len(starts))[chosen]
-    picked = starts_of(lengths[index])
-    lines = np.repeat(starts[index] - picked[:-1], lengths[index]) + np.arange(picked[-1])
+    index = np.arange(len(corpus.document_starts) - 1)[chosen]
+    lines, picked = items_of(corpus.document_starts, index)
     labels = None if corpus.labels is None else [corpus.labels[i] for i in index]
     return corpus.select(lines).with_documents(picked, labels)
 
 
 def split_documents(corpus: Corpus, sentences: int) -> Corpus:
-    """Documents cut after every so many sentences; the parts of ``letter`` are ``letter:1``, ``letter:2`` and so on,
-    a document that is short enough keeps its name."""
+    """Documents cut after every N sentences; the parts of ``letter`` are ``letter:1``, ``letter:2`` and so on; one
+    that is not cut keeps its name."""
     if sentences < 1:
         raise SettingError(f"documents are split after at least one sentence, not {sentences}")
     starts = np.array([0, len(corpus)]) if corpus.document_starts is None else corpus.document_starts
@@ -190,8 +179,8 @@ _PIECE = 1 << 12
 
 
 class DocumentChunk(NamedTuple):
-    """Consecutive documents in the words of a model, to be read with one of its samples: the number of the first of
-    them, and the arrays of their ``Corpus``."""
+    """Consecutive documents to be read with one sample of a model: the number of the first, and the arrays of their
+    ``Corpus``, whose vocabulary is the model's."""
 
     sample: int
     first: int
@@ -203,8 +192,8 @@ class DocumentChunk(NamedTuple):
 def of_documents(
     chunk: DocumentChunk, model: TopicModel, read: Callable[[Reader, Look, int, int], Any], **settings: Any
 ) -> list[Any]:
-    """``read(reader, look, first, last)`` of every document, with a reader that has not begun, see ``Reader`` for its
-    settings, a look at all documents, and where the document is among them."""
+    """``read(reader, look, first, last)`` of every document, with a new ``Reader`` with these settings, and the
+    document's place among the words that ``look`` sees."""
     corpus = Corpus(chunk.tokens, chunk.sentence_starts, model.vocab_, chunk.document_starts)
     alpha, look = model._look(corpus, chunk.sample)
     return [
@@ -228,8 +217,6 @@ class TopicModel(TopicSettings, TokenSettings, TextSettings, Seeded, Model, ABC)
 
     PARTIAL: ClassVar[Kind]
     """An unfinished run."""
-    _FOLLOWS: ClassVar[tuple[str, ...]]
-    """The names of cached properties that follow from what was learned."""
 
     method: str = learned()
     vocab_: Vocab = learned()
@@ -238,7 +225,7 @@ class TopicModel(TopicSettings, TokenSettings, TextSettings, Seeded, Model, ABC)
     @property
     def has_topics(self) -> bool:
         """Whether it knows topics: all but those of the method HPYLM."""
-        return True
+        return self.method != PLAIN
 
     @property
     def n_samples(self) -> int:
@@ -262,8 +249,7 @@ class TopicModel(TopicSettings, TokenSettings, TextSettings, Seeded, Model, ABC)
         return table(("topic", "share", "words"), rows, numbers=(1,))
 
     def read(self, *paths: Any, documents: Any = None, split: int | None = None) -> Corpus:
-        """Documents as this learner reads them, see ``read_documents``; ``documents``: the index of one text,
-        ``split``: a document ends after so many sentences."""
+        """Documents as this learner reads them, see ``read_documents``."""
         return read_documents(*paths, documents=documents, split=split, **self.reading)
 
     def checkpoint(self, corpus: Corpus, path: str | PathLike[str], resume: bool = False) -> Checkpoint:
@@ -274,12 +260,12 @@ class TopicModel(TopicSettings, TokenSettings, TextSettings, Seeded, Model, ABC)
     def fit(
         self, corpus: Corpus, *, checkpoint: Checkpoint | None = None, log: Callable[[int, float], None] | None = None
     ) -> Self:
-        """Learn from documents. ``checkpoint`` keeps unfinished work; ``log`` gets the number and log probability of
-        every sweep of the topics."""
+        """Learn from documents. ``checkpoint`` keeps unfinished work; ``log`` gets number and log probability of each
+        sweep of the topics."""
         self.stays_here("a Gibbs chain is sequential by nature")
         self._learn(corpus, checkpoint or Checkpoint(), log)
-        for name in self._FOLLOWS:
-            self.__dict__.pop(name, None)
+        for name in [name for name in vars(self) if isinstance(getattr(type(self), name, None), cached_property)]:
+            delattr(self, name)  # it followed from what had been learned before
         return self
 
     @abstractmethod
@@ -307,8 +293,7 @@ class TopicModel(TopicSettings, TokenSettings, TextSettings, Seeded, Model, ABC)
         """The prior of the topics in a sample, float64 (topics,), and its look at some documents in our words."""
 
     def _by_sample(self, corpus: Corpus, function: Callable[[DocumentChunk, Any], list[Any]]) -> list[list[Any]]:
-        """What ``function(chunk, model)``, such as ``of_documents``, finds in every document of a chunk; for all
-        documents, a list for each sample."""
+        """The results of ``function(chunk, model)``, such as ``of_documents``, for all documents: a list by sample."""
         corpus = corpus.recode(self.vocab_)
         lines = np.array([0, len(corpus)]) if corpus.document_starts is None else corpus.document_starts
         bounds = chunks_of(np.diff(corpus.sentence_starts[lines]), _WORDS).tolist()
@@ -326,32 +311,36 @@ class TopicModel(TopicSettings, TokenSettings, TextSettings, Seeded, Model, ABC)
     @abstractmethod
     def sample_log_probabilities(self, corpus: Corpus, **reading: Any) -> np.ndarray:
         """The natural log of the probability of every word given all before it in its document, by each sample (one, if
-        the model averages its samples before it reads): float64 (samples, n_tokens).
-
-        ``reading``: ``particles``, ``every``, ``mode``, ``rejuvenate`` and ``seed``, see ``kernels.particles.Reader``.
-        Every worker reads whole documents."""
+        the model averages its samples before it reads): float64 (samples, n_tokens). ``reading``: ``particles``,
+        ``every``, ``mode``, ``rejuvenate`` and ``seed``, see ``kernels.particles.Reader``."""
 
     def log_probabilities(self, corpus: Corpus, **reading: Any) -> np.ndarray:
-        """The natural log of the probability of every word given all before it in its document, averaged over the
-        samples: float64 (n_tokens,). ``reading`` as in ``sample_log_probabilities``."""
-        by_sample = self.sample_log_probabilities(corpus, **reading)
-        return np.logaddexp.reduce(by_sample, axis=0) - np.log(len(by_sample))
+        """``sample_log_probabilities``, the probabilities averaged over samples: float64 (n_tokens,)."""
+        return _averaged(self.sample_log_probabilities(corpus, **reading))
 
     def perplexity(self, corpus: Corpus, *, draws: int = 1000, seed: int = 1, **reading: Any) -> Result:
         """Perplexity with a bootstrap interval over documents, with and without unknown words; ``reading`` as in
         ``sample_log_probabilities``."""
-        logs = self.log_probabilities(corpus, seed=seed, **reading)
-        return self.perplexity_of(corpus, logs, draws=draws, seed=seed)
+        return self.perplexities(corpus, draws=draws, seed=seed, **reading)[0]
 
-    def perplexity_of(self, corpus: Corpus, logs: np.ndarray, *, draws: int = 1000, seed: int = 1) -> Result:
-        """Perplexity with a bootstrap interval over documents, given the log probabilities of the words."""
-        bounds = document_bounds(corpus)
+    def perplexities(
+        self, corpus: Corpus, *, draws: int = 1000, seed: int = 1, **reading: Any
+    ) -> tuple[Result, list[float]]:
+        """As ``perplexity``, and the perplexity by each of the samples alone, all from one reading."""
+        by_sample = self.sample_log_probabilities(corpus, seed=seed, **reading)
+        logs, bounds = _averaged(by_sample), document_bounds(corpus)
         unknown = corpus.recode(self.vocab_).tokens == UNKNOWN
         document = np.repeat(np.arange(len(bounds) - 1), np.diff(bounds))
         every, known, oov = (
             np.bincount(document, values, len(bounds) - 1) for values in (logs, np.where(unknown, 0.0, logs), unknown)
         )
-        return perplexity(
+        result = perplexity(
             every, np.diff(bounds), oov.astype(np.int64), known, draws=draws, seed=seed, events="tokens",
             items="documents",
         )  # fmt: skip
+        return result, np.exp(-by_sample.mean(1)).tolist()
+
+
+def _averaged(by_sample: np.ndarray) -> np.ndarray:
+    """The log of the mean probability over samples, (samples, words): (words,)."""
+    return np.logaddexp.reduce(by_sample, axis=0) - np.log(len(by_sample))

@@ -1,16 +1,14 @@
-"""What people look at in a topic model: topics with their words and phrases, topical contexts, what documents are
-about, marked texts."""
+"""Looking into a topic model: topics with words and phrases, topical contexts, topics of documents, marked texts."""
 
 from __future__ import annotations
 
 from functools import partial
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from corpuscle.errors import SettingError
-from corpuscle.measure import Result
 from corpuscle.text.corpus import Corpus
 from corpuscle.text.vocab import UNKNOWN
 from corpuscle.topics.base import Look, TopicModel, all_words, document_bounds, of_documents
@@ -23,7 +21,7 @@ _WITH_GLOBAL = ("hierarchical", "switching")
 """The methods that have a global topic, and know how topical a context is."""
 
 _STEADY = 3
-"""An n-gram must have so many customers in a topic to be one of its phrases."""
+"""The least number of customers of a phrase in its topic."""
 
 
 class Phrase(NamedTuple):
@@ -35,8 +33,8 @@ class Phrase(NamedTuple):
 
 
 class TopicSummary(NamedTuple):
-    """A topic, from 1 on: its share of all topical words, its typical words with their counts, its phrases. Number 0 is
-    the global topic, whose share is that of all words."""
+    """A topic, from 1 on: its share of all topical words, its typical words with their counts, its phrases. The global
+    topic has number 0; its share is that of all words."""
 
     number: int
     share: float
@@ -85,9 +83,9 @@ def summaries(model: TopicModel, words: int = 10, phrases: int = 10) -> list[Top
 
 
 def global_summary(model: TopicModel, words: int = 10, phrases: int = 10) -> TopicSummary | None:
-    """The global topic of a model that has one (``hierarchical``, ``switching``), as number 0: words and phrases that
-    documents share whatever they are about. In a hierarchical model no word is drawn from it directly: it has no share,
-    and its words are ranked by the tables that lean on it."""
+    """The global topic of a model that has one (``hierarchical``, ``switching``): words and phrases that documents
+    share whatever they are about. In a hierarchical model no word is drawn from it directly: it has no share, and its
+    words are ranked by the tables that lean on it."""
     if not isinstance(model, NgramTopicModel) or model.method not in _WITH_GLOBAL:
         return None
     counts = model.uses()
@@ -122,11 +120,9 @@ def _ngrams(symbols: np.ndarray, children: np.ndarray, first: int) -> list[np.nd
 
 
 def _phrases(model: TopicModel, most: int) -> dict[int, list[Phrase]]:
-    """The best n-grams of two words or more of each topic, the global one among them: P_k(w | h), in models of variable
-    order times P(h is used). A phrase that begins a sentence begins with ``<s>``.
-
-    P_k(w | h) alone would prefer what is rare and certain, so phrases are ranked by customers times score.
-    """
+    """The best n-grams of two words or more of each topic, the global one among them. The score is P_k(w | h), in
+    models of variable order times P(h is used); it would prefer what is rare and certain, so n-grams are ranked by
+    score times customers. A phrase that begins a sentence begins with ``<s>``."""
     if not isinstance(model, NgramTopicModel) or not model.has_topics or most < 1:
         return {}
     sample = model.samples_[-1]
@@ -162,7 +158,7 @@ def _phrases(model: TopicModel, most: int) -> dict[int, list[Phrase]]:
 
 
 def contexts(model: TopicModel, least: int = 20) -> list[ContextShown]:
-    """How topical contexts are, the least topical first; those with at least so many switch customers."""
+    """How topical contexts with at least N (``least``) switch customers are, the least topical first."""
     if not isinstance(model, NgramTopicModel) or model.method not in _WITH_GLOBAL:
         raise SettingError("only hierarchical and switching models know how topical a context is")
     sample, predictor = model.samples_[-1], model._predictors[-1]
@@ -184,9 +180,7 @@ def contexts(model: TopicModel, least: int = 20) -> list[ContextShown]:
 
 def document_names(corpus: Corpus) -> list[str]:
     """The names of the documents; their numbers, from 1 on, where they have none."""
-    if corpus.labels is not None:
-        return list(corpus.labels)
-    return [str(number) for number in range(1, len(document_bounds(corpus)))]
+    return list(corpus.labels or map(str, range(1, len(document_bounds(corpus)))))
 
 
 def _mixture(reader: Reader, look: Look, first: int, last: int) -> np.ndarray:
@@ -203,8 +197,8 @@ def _marked(reader: Reader, look: Look, first: int, last: int) -> tuple[np.ndarr
 
 
 def document_topics(model: TopicModel, corpus: Corpus, *, particles: int = 10, seed: int = 1) -> list[DocumentTopics]:
-    """What every document is about: the mixture of topics that the particles expect at its end, averaged over them and
-    over the samples of the model. A document of which no word is known shows what the model expects of any."""
+    """The mixture of topics that is expected at the end of every document, averaged over particles and samples. A
+    document without known words has the mixture that the model expects of any."""
     if not model.has_topics:
         raise SettingError("a model of the method hpylm has no topics: it cannot say what a document is about")
     read = partial(of_documents, read=_mixture, particles=particles, seed=seed)
@@ -219,8 +213,8 @@ def document_topics(model: TopicModel, corpus: Corpus, *, particles: int = 10, s
 
 
 def mark(model: TopicModel, corpus: Corpus, *, particles: int = 10, seed: int = 1) -> list[Mark]:
-    """How topical every word of some documents is, and its topic, once the whole document has been read; averaged over
-    the samples of the model, the topic being that of the last. Where there is no switch all words are topical."""
+    """How topical every word of some documents is, averaged over samples, and its topic by the last sample, once the
+    whole document has been read. Without a switch all words are topical."""
     if not isinstance(model, NgramTopicModel) or not model.has_topics:
         raise SettingError("marking words needs a model of the method hpytm, hierarchical or switching")
     read = partial(of_documents, read=_marked, particles=particles, seed=seed)
@@ -233,11 +227,3 @@ def mark(model: TopicModel, corpus: Corpus, *, particles: int = 10, seed: int = 
         )
         for (first, last), *of_document in zip(pairwise(document_bounds(corpus).tolist()), *by_sample, strict=True)
     ]
-
-
-def perplexities(model: TopicModel, corpus: Corpus, *, seed: int = 1, **reading: Any) -> tuple[Result, list[float]]:
-    """``model.perplexity(corpus)``, and the perplexity by each of its samples alone, all from one reading; ``reading``
-    as in ``TopicModel.sample_log_probabilities``."""
-    by_sample = model.sample_log_probabilities(corpus, seed=seed, **reading)
-    logs = np.logaddexp.reduce(by_sample, axis=0) - np.log(len(by_sample))
-    return model.perplexity_of(corpus, logs, seed=seed), np.exp(-by_sample.mean(1)).tolist()

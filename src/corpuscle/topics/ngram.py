@@ -10,18 +10,17 @@ Four of the five methods of Noji, Mochihashi and Miyao, "Improvements to the Bay
 The fifth is ``RescalingModel``. A new document is read from left to right with particles that guess its topics
 (``kernels.particles``); nothing is normalised over the vocabulary.
 
-**The Gibbs sampler** is a chain over topics and seats that can stop after any step and go on. A sweep is a number of
-steps that last a fraction of a second: first pieces of the text, word by word, then (with block moves) pieces of the
-n-grams, table by table. Pieces take turns (of a large text every fourth piece moves in a sweep), for all of them take
-three times as long as the words and bring little more. Sweep 0 seats the words for the first time, documents in random
-order. Random numbers are keyed by sweep and step.
+**The Gibbs sampler** can stop after any step of a sweep and go on. The steps are pieces of the text, word by word, then
+(with block moves) pieces of the n-grams, table by table. The latter take turns (a fourth of them moves in a sweep): all
+of them take three times as long as the words and bring little more. Sweep 0 seats the words for the first time,
+documents in random order. Random numbers are keyed by sweep and step.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import cached_property, partial
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -50,7 +49,7 @@ from corpuscle.topics.kernels.particles import Likelihoods, Reader
 from corpuscle.topics.kernels.seating import DOUBLY, SEPARATE, SWITCHING, Seats, UnindexedPool
 from corpuscle.topics.kernels.state import number_grams
 from corpuscle.topics.kernels.token_sampler import sweep_words
-from corpuscle.topics.settings import INFINITE, PLAIN, NgramTopicSettings
+from corpuscle.topics.settings import INFINITE, NgramTopicSettings
 
 _WORDS = 1 << 15
 _TABLES = 1 << 16
@@ -72,8 +71,8 @@ _WORD_COLUMNS = [at.ROW, at.TOPIC, at.NEXT_WORD, at.WORD_BEFORE]
 
 
 def stream_of(corpus: Corpus, deepest: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """A text with a start symbol before every sentence, int32; where its words stand in that, int64 (n_tokens,); and
-    how much context each word has, uint8 (n_tokens,), at most ``deepest``."""
+    """A text with a start symbol before every sentence, int32; the places of its words in that, int64 (n_tokens,); and
+    the lengths of their contexts, uint8 (n_tokens,), at most ``deepest``."""
     places = np.arange(corpus.n_tokens) + np.repeat(np.arange(1, len(corpus) + 1), corpus.lengths)
     symbols = np.full(corpus.n_tokens + len(corpus), START, np.int32)
     symbols[places] = corpus.tokens
@@ -151,12 +150,9 @@ class TopicSampler(Learner):
         return self.seats.words[:, at.TOPIC]
 
     def state(self) -> dict[str, np.ndarray]:
-        pools = {"pool/": self.seats.pool, "switch/": self.seats.switch}
-        arrays = {
-            prefix + name: array
-            for prefix, pool in pools.items()
-            for name, array in to_arrays(state.restaurants(pool)).items()
-        }
+        arrays = dict[str, np.ndarray]()
+        for prefix, pool in (("pool/", self.seats.pool), ("switch/", self.seats.switch)):
+            arrays |= container.prefixed(prefix, to_arrays(state.restaurants(pool)))
         return arrays | {
             "links": self.seats.links[: len(arrays["pool/entries"])].copy(),
             "first_entry": self.seats.rows[:, at.FIRST_ENTRY].copy(),
@@ -231,27 +227,17 @@ def _samples(extra: Mapping[str, Any]) -> dict[str, Array]:
     return {key: array for i in range(number) for key, array in _sample_arrays(i).items()}
 
 
-class Uses(NamedTuple):
-    """How often words had topics in the last sample: int32 (uses,) each, a word, a topic, and how often it had it."""
-
-    words: np.ndarray
-    topics: np.ndarray
-    counts: np.ndarray
-
-
 _USES = {
     "uses/words": Array("int32", ("uses",), low=0, high="types+3"),
     "uses/topics": Array("int32", ("uses",), low=0, high="n_topics+1"),
     "uses/counts": Array("int32", ("uses",), low=1),
 }
+"""How often words had topics in the last sample: a word, a topic, and how often it had it."""
 
 
 class NgramTopicModel(NgramTopicSettings, TopicModel):
-    """A topic n-gram model; ``workers`` read new documents, sampling uses one thread.
-
-    Learned: ``vocab_``, ``samples_`` (a list of dicts of arrays), ``uses_`` (how often words had topics), ``history_``
-    float64 (sweeps + 1,): the log probability of words, topics and seats after each sweep.
-    """
+    """A topic n-gram model. Learned: ``vocab_``, ``samples_`` (a list of dicts of arrays), ``uses_`` (how often words
+    had topics), ``history_`` float64 (sweeps + 1,): the log probability of words, topics and seats after each sweep."""
 
     KIND: ClassVar[container.Kind] = container.Kind(
         "topics.ngram",
@@ -266,32 +252,24 @@ class NgramTopicModel(NgramTopicSettings, TopicModel):
         "topics.ngram", STATE, sample=lambda _, number: _sample_arrays(number)
     )
 
-    _FOLLOWS: ClassVar[tuple[str, ...]] = ("_predictors",)
-
     SAVED: ClassVar = {
         "vocab_": container.Record(Vocab),
         "samples_": container.Samples(),
-        "uses_": container.Record(Uses, "uses/"),
+        "uses_": container.Arrays(*_USES),
         "history_": container.Arrays("history"),
     }
 
     samples_: list[dict[str, np.ndarray]] = learned()
-    uses_: Uses = learned()
-
-    @property
-    def has_topics(self) -> bool:
-        """Whether it knows topics."""
-        return self.method != PLAIN
+    uses_: tuple[np.ndarray, ...] = learned()
 
     @property
     def n_samples(self) -> int:
-        """How many samples it has."""
         return len(self.samples_)
 
     def uses(self) -> np.ndarray:
-        """How often every word had every topic, see ``TopicModel``."""
         counts = np.zeros((len(self.vocab_), self.topics_ + 1), np.int64)
-        counts[self.uses_.words, self.uses_.topics] = self.uses_.counts
+        words, topics, times = self.uses_
+        counts[words, topics] = times
         return counts
 
     @property
@@ -321,7 +299,7 @@ class NgramTopicModel(NgramTopicSettings, TopicModel):
         self.history_ = history[:, 0]
         pairs, counts = np.unique(chain.tokens.astype(np.int64) * (self.topics_ + 1) + chain.topics, return_counts=True)
         words, topics = np.divmod(pairs, self.topics_ + 1)
-        self.uses_ = Uses(*(array.astype(np.int32) for array in (words, topics, counts)))
+        self.uses_ = tuple(array.astype(np.int32) for array in (words, topics, counts))
 
     def _predictor(self, sample: Mapping[str, np.ndarray]) -> Predictor:
         """A sample ready to predict; ``ValueError`` if it cannot be one of this model."""
@@ -336,7 +314,7 @@ class NgramTopicModel(NgramTopicSettings, TopicModel):
 
     @property
     def nodes(self) -> int:
-        """How many restaurants the last sample has: contexts of all lengths, each once for every topic that uses it."""
+        """How many restaurants the last sample has: contexts, each once for every topic that uses it."""
         return len(self._predictors[-1].node_topic)
 
     def _prepare(self) -> None:
@@ -353,7 +331,6 @@ class NgramTopicModel(NgramTopicSettings, TopicModel):
         return self.samples_[sample]["alpha"], look
 
     def sample_log_probabilities(self, corpus: Corpus, **reading: Any) -> np.ndarray:
-        """The natural log of the probability of every word by each sample, see ``TopicModel``."""
         by_sample = self._by_sample(corpus, partial(of_documents, read=all_words, **reading))
         return np.array([np.concatenate([np.empty(0), *documents]) for documents in by_sample])
 
@@ -370,7 +347,7 @@ def _check(loaded: container.Container) -> None:
 
 
 class DocumentReader:
-    """Reading along: what comes next in a document that is being written, word by word.
+    """Predicts the next word of a document that is being written.
 
     >>> reader = DocumentReader(model)                     # doctest: +SKIP
     >>> for word in "the hidden".split(): reader.observe(word)   # doctest: +SKIP

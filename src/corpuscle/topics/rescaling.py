@@ -2,11 +2,11 @@
 
     p(w | h, d) ~ (p(w | d) / p(w)) ** exponent * P(w | h)
 
-P is a Pitman-Yor language model of the sentences, p(w | d) the mixture of topics that a model of latent Dirichlet
-allocation sees in the document so far, p(w) the same for a document of which nothing is known. So the first words of a
-document have just the probability that the language model gives them, and so has every word where the exponent is 0.
-The normaliser is exact: see ``kernels.lda``. Gildea and Hofmann (1999).
-"""
+P is a Pitman-Yor language model of the sentences, p(w | d) the mixture of topics by latent Dirichlet allocation in the
+document so far, p(w) the same before its first word. So the first words of a document, and all words if the exponent is
+0, have the probability of the language model. The normaliser is exact: see ``kernels.lda``.
+
+Gildea and Hofmann, "Topic-based language models using EM", 1999."""
 
 from __future__ import annotations
 
@@ -35,11 +35,9 @@ from corpuscle.topics.settings import RescalingSettings
 
 
 class RescalingModel(RescalingSettings, TopicModel):
-    """A Pitman-Yor language model, rescaled by the topics of the document.
-
-    Learned: ``vocab_``, ``words_`` (the language model), ``types_`` int32 (types, topics), how often a word has a
-    topic, ``alpha_`` float64 (topics,), ``history_`` float64 (sweeps + 1,), log probabilities.
-    """
+    """A Pitman-Yor language model, rescaled by the topics of the document. Learned: ``vocab_``, ``words_`` (the
+    language model), ``types_`` int32 (types, topics), how often a word has a topic, ``alpha_`` float64 (topics,),
+    ``history_`` float64 (sweeps + 1,), log probabilities."""
 
     KIND: ClassVar[container.Kind] = container.Kind(
         "topics.rescaling",
@@ -64,8 +62,6 @@ class RescalingModel(RescalingSettings, TopicModel):
     )
     """An unfinished run: first of the topics, then of the language model."""
 
-    _FOLLOWS: ClassVar[tuple[str, ...]] = ("_shares", "_topics", "_common", "_by_type")
-
     SAVED: ClassVar = {
         "words_": container.Inner("words", "corpuscle.lm:HpyModel"),
         "types_": container.Arrays("types", copied=True),
@@ -87,22 +83,16 @@ class RescalingModel(RescalingSettings, TopicModel):
         lda = Lda(_rows(known.tokens), bounds, len(self.vocab_) - 2, self.topics, prior=self.prior, seed=self.seed)
         facts = {"n_topics": self.topics}
         history, _ = checkpoint.run(lda, self.sweeps + 1, facts=facts, lasting=True, log=log, title="topics")
-        self.words_ = self._word_model()
-        self.words_.fit(corpus, checkpoint=checkpoint)
-        self.types_, self.alpha_, self.history_ = lda.types.copy(), lda.alpha.copy(), history[:, 0]
-
-    def _word_model(self) -> HpyModel:
-        """The language model before it has learned: sentences begin somewhere, but nobody predicts where they end."""
         reading = {name: getattr(self, name) for name in (*TextSettings.SETTINGS, *TokenSettings.SETTINGS)}
-        model = HpyModel(
+        self.words_ = HpyModel(
             order=self.order, sweeps=self.word_sweeps, samples=self.samples, min_count=self.min_count,
             allow_markup=True, workers=self.workers, seed=self.seed, **reading,
         )  # fmt: skip
-        model.predicts_ends = False
-        return model
+        self.words_.predicts_ends = False
+        self.words_.fit(corpus, checkpoint=checkpoint)
+        self.types_, self.alpha_, self.history_ = lda.types.copy(), lda.alpha.copy(), history[:, 0]
 
     def uses(self) -> np.ndarray:
-        """How often every word had every topic, see ``TopicModel``."""
         counts = np.zeros((len(self.vocab_), self.topics_ + 1), np.int64)
         counts[[UNKNOWN, *range(FIRST, len(counts))], 1:] = self.types_
         return counts
@@ -149,8 +139,8 @@ class RescalingModel(RescalingSettings, TopicModel):
         return self.alpha_, look
 
     def sample_log_probabilities(self, corpus: Corpus, **reading: Any) -> np.ndarray:
-        """The natural log of the probability of every word, float64 (1, n_tokens), see ``TopicModel``. The belief about
-        the topics follows the words; the factors follow the belief every ``every`` words."""
+        """See ``TopicModel``: float64 (1, n_tokens). The factors of words change with the mixture of topics, every
+        ``every`` words."""
         [documents] = self._by_sample(corpus, partial(_rescaled_words, **reading))
         return np.concatenate([np.empty(0), *documents])[None]
 

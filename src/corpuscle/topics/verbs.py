@@ -1,5 +1,4 @@
-"""What a topic model can do: learn from documents, predict others from left to right, say what they are about, show its
-topics, mark topical words."""
+"""The verbs of topic models: learn from documents, predict others, show topics, mark topical words."""
 
 from __future__ import annotations
 
@@ -43,9 +42,6 @@ if TYPE_CHECKING:
 _NOTHING_KNOWN = "no word of the text is known to the model"
 
 
-# ---- inputs
-
-
 def documents_of(value: Any, model: Any, declared: Input, *, documents: Any = None, split: int | None = None) -> Corpus:
     """Documents as the model reads them: files and folders, see ``read_documents``, or a text with documents."""
     files = isinstance(value, tuple) and value and isinstance(value[0], File)
@@ -58,15 +54,14 @@ def documents_of(value: Any, model: Any, declared: Input, *, documents: Any = No
     return corpus if split is None else split_documents(corpus, split)
 
 
-_SPLIT = Setting(
-    None, "Cut documents after every N sentences.", low=1, high=MOST, name="split", type=int, optional=True
-)
 _DOCUMENTS: Any = Input(
     "corpuscle.topics.verbs:documents_of",
     many=True,
     options={
         "documents": path("first_line and lines of every document of one text.", metavar="TSV", option=True),
-        "split": _SPLIT,
+        "split": Setting(
+            None, "Cut documents after every N sentences.", low=1, high=MOST, name="split", type=int, optional=True
+        ),
     },
 )
 
@@ -95,8 +90,6 @@ def settings_of(value: Any, model: Any, declared: Input, **settings: Any) -> dic
 
 
 _PARTICLES: Any = Setting(10, "Guesses at a document's topics.", low=1, high=100_000, name="particles", type=int)
-
-
 _AFRESH = "Draw the topics of earlier words afresh when particles are resampled."
 _READING: Any = Input(
     "corpuscle.topics.verbs:settings_of",
@@ -109,9 +102,6 @@ _READING: Any = Input(
     },
 )
 """How new documents are read from left to right: arguments of ``log_probabilities``."""
-
-
-# ---- learning and predicting
 
 
 @trains("topics", "topics train documents -o docs.topics --topics 20")
@@ -184,10 +174,8 @@ def show(
             for t in everything
         )
         Table(("topic", "share", "words", "phrases"), rows).write(tsv)
-    values: dict[str, Any] = {
-        "topics": [_values(topic) for topic in found],
-        "global": None if shared is None else _values(shared),
-    }
+    plain = [topic._asdict() | {"phrases": [phrase._asdict() for phrase in topic.phrases]} for topic in everything]
+    values: dict[str, Any] = {"topics": plain[: len(found)], "global": plain[-1] if shared is not None else None}
     lines = _topic_lines(everything if model.has_topics else [])
     if contexts:
         chosen = table if len(table) <= 2 * contexts else [*table[:contexts], *table[-contexts:]]
@@ -197,12 +185,7 @@ def show(
     return Answer(values, "" if tsv == "-" else "\n".join(lines))
 
 
-def _values(topic: TopicSummary) -> dict[str, Any]:
-    return topic._asdict() | {"phrases": [phrase._asdict() for phrase in topic.phrases]}
-
-
 def _topic_lines(found: Sequence[TopicSummary]) -> list[str]:
-    """Topics as people read them."""
     lines = [] if found else ["no topics: a model of the method hpylm is one n-gram model"]
     for topic in found:
         name = f"topic {topic.number}" if topic.number else "the global topic"
@@ -214,7 +197,6 @@ def _topic_lines(found: Sequence[TopicSummary]) -> list[str]:
 
 
 def _as_shown(found: Sequence[TopicSummary]) -> list[TopicShown]:
-    """Topics as figures draw them."""
     from corpuscle.figures import TopicShown
 
     return [
@@ -250,11 +232,8 @@ def apply(
     rows: list[tuple[Any, ...]] = []
     for each in values:
         begin = one_line(each["document"]), each["words"], each["oov"]
-        rows += (
-            [(*begin, *each["shares"])]
-            if shares
-            else [(*begin, topic["topic"], topic["share"], " ".join(topic["words"])) for topic in each["topics"]]
-        )
+        about = [each["shares"]] if shares else [(t["topic"], t["share"], " ".join(t["words"])) for t in each["topics"]]
+        rows += [(*begin, *row) for row in about]
     columns = [f"topic_{k}" for k in range(1, model.topics_ + 1)] if shares else ["topic", "share", "typical"]
     return Answer({"documents": values}, Table(("document", "words", "oov", *columns), rows).text())
 
@@ -376,10 +355,10 @@ def perplexity(
 ) -> Shown:
     """How well a model predicts new documents, each read from left to right."""
     from corpuscle.text.overlap import overlap
-    from corpuscle.topics.inspection import document_names, perplexities
+    from corpuscle.topics.inspection import document_names
 
     begin = clock()
-    result, by_sample = perplexities(model, docs, seed=seed, **reading)
+    result, by_sample = model.perplexities(docs, seed=seed, **reading)
     seconds = clock() - begin
     if result["oov"] == docs.n_tokens:
         warn(_NOTHING_KNOWN)
@@ -394,8 +373,6 @@ def perplexity(
     figures |= {"documents": len(document_names(docs)), "overlap_training": share, "seconds": seconds}
     return Answer(figures | {"words_per_second": docs.n_tokens / max(seconds, 1e-9)}, text)
 
-
-# ---- the workbench
 
 _GUESSES: Any = setting("Guesses at a document's topics.", default=10, low=1, high=100)
 
@@ -443,9 +420,6 @@ def show_all(
 
     shown = _as_shown(summaries(model, k, phrases))
     return {"topics": [topic._asdict() for topic in shown], "svg": topic_list(shown)}
-
-
-# ---- compiling ahead
 
 
 def _tiny() -> Corpus:

@@ -1,31 +1,28 @@
 """Candidates in their context, by a language model and by a dependency bank, and the best reading of a whole message.
 
 **By a language model**, token by token. The score of a candidate with the words w_1 .. w_m (mostly one) is the log
-probability of these and of the words that follow as far as the order n of the model reaches, given the words before:
+probability of these and of the words that follow within the order n of the model, given the words before:
 
     sum over i of log P(w_i | before) + sum over n - 1 words behind of log P(. | before)
 
-Messages are streams: a number from 0 on is a word that stays, -1 - k is place k, where one of several candidates will
-stand. A place has a range of words for the time being, those that it most probably stands for.
+Messages are streams: a number from 0 on is a word, -1 - k is place k, which has several candidates, and, for the time
+being, the words that it most probably stands for.
 
-**By a dependency bank**: which words of a window speak for a word in their midst. The bank has entries (context c,
-target w, offset d of the context seen from the target) with a value in (0, 1]. The window of a place has, at each of
-``OFFSETS``, a word of the lexicon or none, and the words that sound like what was typed there. What speaks for w at a
-place: at each offset the entry of the word itself with w; where there is none, the entries of words that sound like it,
-times ``share``.
+**By a dependency bank**: it has entries (context c, target w, offset d of the context seen from the target) with a
+value in (0, 1]. The window of a place has, at each of ``OFFSETS``, a word of the lexicon or none, and the words that
+sound like what was typed there. A candidate w is supported by the entry of the word at each offset with w; if there is
+none, by the entries of words that sound like it, times ``share``.
 
 **The best reading** of a whole message: one candidate at each place, all of them at once.
 
     score(c_1 .. c_n) = sum over places of own(c_i) + weight * log P(words of the message with c_1 .. c_n)
 
-with P an n-gram model, of which only the state after the words read so far matters. So of all ways to read the message
-up to a token that lead to one state, the best is kept (Viterbi); at most ``beam`` states are kept, those with the best
-scores. As long as there are fewer, and as each place offers all of its candidates, the result is exact.
+with P an n-gram model. Of all ways to read the message up to a token that lead to one state of the model, the best is
+kept (Viterbi), for the ``beam`` states with the best scores. With fewer states and all candidates the result is exact.
 
-Han and Baldwin, "Lexical normalisation of short text messages: makn sens a #twitter", 2011, section 4; Viterbi,
-"Error bounds for convolutional codes and an asymptotically optimum decoding algorithm", 1967; the decoding of whole
-messages follows Han, Cook and Baldwin, "Lexical normalization for social media text", 2013, section 7.
-"""
+Han and Baldwin, "Lexical normalisation of short text messages: makn sens a #twitter", 2011, section 4; Viterbi, "Error
+bounds for convolutional codes and an asymptotically optimum decoding algorithm", 1967; the decoding of whole messages
+follows Han, Cook and Baldwin, "Lexical normalization for social media text", 2013, section 7."""
 
 from __future__ import annotations
 
@@ -60,9 +57,8 @@ class Windows(NamedTuple):
 
 @part
 def _add(bank, context, offset, share, own, found, slots, cursors, rows, values):
-    """Go over the entries of a context at one offset whose targets have slots: those that are its ``own``, or that have
-    ``found`` no such entry. Writes rows and values, times ``share``, at the cursors of the slots, which move on, where
-    there is room for them."""
+    """Write rows and values, times ``share``, of the entries of a context at one offset whose targets have slots: its
+    ``own``, or for targets that have ``found`` no such entry. The cursors of the slots move on, even without room."""
     at = np.searchsorted(bank.keys, np.int64(context) * bank.words * SPAN)
     end = (np.int64(context) + 1) * bank.words * SPAN
     while at < len(bank.keys) and bank.keys[at] < end:
@@ -78,13 +74,10 @@ def _add(bank, context, offset, share, own, found, slots, cursors, rows, values)
 
 @kernel
 def matching_entries(bank, windows, places, words, share, starts, rows, values):
-    """Find what speaks for each of ``words`` (int32, -1: none) at each of ``places`` (int64), both (n,); words of one
-    place follow each other and are distinct.
-
-    Writes where the entries of each begin, int64 (n + 1,), their rows in the bank, int64, and their values, float64;
-    returns how many there are, also where there is no room for all of them. The entries of every context are gone over
-    once for all words of a place, first to count, then to write.
-    """
+    """Find the entries that support each of ``words`` (int32, -1: none) at each of ``places`` (int64), both (n,); words
+    of one place follow each other and are distinct. Writes where the entries of each begin, int64 (n + 1,), their rows
+    in the bank, int64, and their values, float64; returns how many there are, even if there is no room for all. The
+    entries of a context are gone over once for all words of a place, first to count, then to write."""
     slots, size, begin = np.full(bank.words, -1, np.int64), 0, 0
     while begin < len(words):
         place, end = places[begin], begin + 1
@@ -225,8 +218,8 @@ def _strongest(scores, first, end, most, chosen):
 
 @part
 def _enter(beam, size, state, score, source, candidate):
-    """Enter a way to read into a beam, in the place of a worse one to that state; returns the new size. When there is
-    no room it replaces the worst if it is better."""
+    """Enter a reading into a beam, in place of a worse one with the same state, or without room of the worst, if it is
+    better; returns the new size."""
     states, scores, sources, candidates = beam
     at, worst = -1, 0
     for k in range(size):

@@ -1,11 +1,10 @@
 """A typed word and the words of a lexicon: which are near it, how alike they are, and how likely it comes from them.
 
-**The symmetric deletion index** finds all words within a small edit distance, without a look at the others. If the edit
-distance of two strings is at most d, some string is left of both after at most d deletions each. That also holds of
-their first ``PREFIX`` letters: an alignment of the strings with e <= d edits aligns the first p letters of one with the
-first q <= p of the other (or the other way round), of which at most e are not matched on either side. So every word is
-filed under the hashes of all that is left of its beginning after at most d deletions; a query looks up its own, and
-what is found is verified. Nothing is lost, and a hash that two strings share does no harm.
+**The symmetric deletion index** finds all words within a small edit distance. If the edit distance of two strings is at
+most d, some string is left of both after at most d deletions each. That also holds of their first ``PREFIX`` letters:
+an alignment with e <= d edits aligns the first p letters of one with the first q <= p of the other (or the other way
+round), of which at most e are not matched on either side. So every word is filed under the hashes of its beginning
+after at most d deletions; a query looks up its own, and what is found is verified.
 
 Notation: ``letters`` int32, the letters of all words one after the other; ``starts`` int64 (n_words + 1,).
 
@@ -17,26 +16,25 @@ matching", 1985 (the band).
 
 P(t | s) = sum over types wf of P(wf) P(t | s, wf), t typed, s meant:
 
-- stylistic: before each letter of s and before the end, with probability ``insert`` a letter (all of ``alphabet`` are
-  alike) is inserted; else the next letter of s is kept, substituted (by another letter) or deleted. The forward
-  algorithm sums over all ways to t: D[i, j], i letters of s are read and j of t are written;
-- subsequence: each letter of s is kept, independently, with probability k_i (first letter, consonant, vowel):
-  D_i(j) = D_{i-1}(j) (1 - k_i) + D_{i-1}(j-1) k_i [t_j = s_i];
+- stylistic: before each letter of s and before the end, with probability ``insert`` one of the ``alphabet`` is
+  inserted; else the next letter of s is kept, substituted (by another letter) or deleted. The forward algorithm sums
+  over all ways to t: D[i, j], i letters of s are read and j of t are written;
+- subsequence: each letter of s is kept, independently, with probability k_i (first letter, consonant, vowel): D_i(j) =
+  D_{i-1}(j) (1 - k_i) + D_{i-1}(j-1) k_i [t_j = s_i];
 - prefix clipping, suffix clipping: any proper beginning (end) of s, all alike.
 
 Each sums to one over all t (clippings where s has two letters at least).
 
-Cook and Stevenson, "An unsupervised model for text message normalization", 2009 (the types and how often each is met
-in their development text); the similarities are those of Han and Baldwin, "Lexical normalisation of short text
-messages: makn sens a #twitter", 2011, with L the length of the longer word.
+Cook and Stevenson, "An unsupervised model for text message normalization", 2009 (the types and how often each is met in
+their development text); the similarities are those of Han and Baldwin, "Lexical normalisation of short text messages:
+makn sens a #twitter", 2011, with L the length of the longer word.
 
 The parameters are estimated by expectation maximisation (``add_counts``). Given t and s, the posterior of the formation
 types is proportional to P(wf) P(t | s, wf). Within stylistic changes, with F and B the forward and backward sums over
 D[i, j] (i letters of s are read, j of t written), a step from (i, j) to (i', j') of probability p is taken F[i, j] p
 B[i', j'] / P(t | s) times. Within subsequences letter i of s is kept F[i-1, j-1] k_i B[i, j] / P(t | s) times, summed
 over j with t_j = s_i. A new parameter is the share of its own counts (Dempster, Laird and Rubin, "Maximum likelihood
-from incomplete data via the EM algorithm", 1977).
-"""
+from incomplete data via the EM algorithm", 1977)."""
 
 from __future__ import annotations
 
@@ -66,7 +64,7 @@ def _without(word, n, a, b):
     """The hash of the first n letters of a word without those at a and b."""
     key = np.uint64(1)
     for i in range(n):
-        if i != a and i != b:  # -1 deletes nothing
+        if i != a and i != b:
             key = mix((key * _PRIME) ^ np.uint64(word[i]))
     return key
 
@@ -83,16 +81,13 @@ def _file(keys, count, key):
 
 @part
 def _deletions(word, distance, keys):
-    """Write the hashes of what is left of the beginning of a word after up to ``distance`` (at most 2) deletions, each
-    once; returns how many."""
+    """Write the hashes of the beginning of a word after up to ``distance`` (at most 2) deletions, each once; how
+    many."""
     n = min(len(word), PREFIX)
-    count = _file(keys, 0, _without(word, n, -1, -1))
-    if distance > 0:
-        for a in range(n):
-            count = _file(keys, count, _without(word, n, a, -1))
-            if distance > 1:
-                for b in range(a + 1, n):
-                    count = _file(keys, count, _without(word, n, a, b))
+    count = 0
+    for a in range(-1, n if distance > 0 else 0):  # -1 and -1: none is deleted; a and a: one
+        for b in range(a, n if distance > 1 and a >= 0 else a + 1):
+            count = _file(keys, count, _without(word, n, a, b))
     return count
 
 
@@ -128,8 +123,7 @@ def build_index(spelled: Spelled, distance: int) -> Postings:
 
 @kernel
 def _near(query, spelled, index, found):
-    """Write the words within the distance of the index, as often as they are met; returns how many, or -1 if there is
-    no room."""
+    """Write the words within the distance of the index, with repetitions; how many, or -1 if there is no room."""
     own = np.empty(MOST, np.uint64)
     size = 0
     for k in range(_deletions(query, index.distance, own)):
@@ -163,12 +157,9 @@ _LEAST = 1e-300
 
 
 class Channel(NamedTuple):
-    """Probabilities of the channel.
-
-    ``insert``; ``keep``, ``substitute`` and ``delete``, which add up to one; ``alphabet``: how many letters there are;
-    ``first``, ``consonant``, ``vowel``: how often each is kept in a subsequence; ``types``: float64 (4,), of stylistic
-    changes, subsequences, prefixes and suffixes.
-    """
+    """Probabilities of the channel: ``insert``; ``keep``, ``substitute`` and ``delete``, which add up to one;
+    ``alphabet``: how many letters there are; ``first``, ``consonant``, ``vowel``: how often each is kept in a
+    subsequence; ``types``: float64 (4,), of stylistic changes, subsequences, prefixes and suffixes."""
 
     insert: float
     keep: float
@@ -277,6 +268,8 @@ def _add_stylistic(t, s, channel, weight, counts):
     """Add the expected counts of stylistic changes, times ``weight``."""
     n, m = len(s), len(t)
     insert, read = channel.insert / channel.alphabet, 1.0 - channel.insert
+    same = s.reshape(-1, 1) == t
+    moves = np.where(same, channel.keep, channel.substitute / (channel.alphabet - 1.0))
     forward, backward = np.zeros((n + 1, m + 1)), np.zeros((n + 1, m + 1))
     forward[0, 0], backward[n, m] = 1.0, read
     for i in range(n + 1):
@@ -286,8 +279,7 @@ def _add_stylistic(t, s, channel, weight, counts):
             if i < n:
                 forward[i + 1, j] += forward[i, j] * read * channel.delete
                 if j < m:
-                    moved = channel.keep if s[i] == t[j] else channel.substitute / (channel.alphabet - 1.0)
-                    forward[i + 1, j + 1] += forward[i, j] * read * moved
+                    forward[i + 1, j + 1] += forward[i, j] * read * moves[i, j]
     for i in range(n, -1, -1):
         for j in range(m, -1, -1):
             if j < m:
@@ -295,8 +287,7 @@ def _add_stylistic(t, s, channel, weight, counts):
             if i < n:
                 backward[i, j] += read * channel.delete * backward[i + 1, j]
                 if j < m:
-                    moved = channel.keep if s[i] == t[j] else channel.substitute / (channel.alphabet - 1.0)
-                    backward[i, j] += read * moved * backward[i + 1, j + 1]
+                    backward[i, j] += read * moves[i, j] * backward[i + 1, j + 1]
     scale = weight / backward[0, 0]  # backward[0, 0] is P(t | s)
     for i in range(n + 1):
         for j in range(m + 1):
@@ -305,11 +296,8 @@ def _add_stylistic(t, s, channel, weight, counts):
                 counts[4] += here * insert * backward[i, j + 1]
             if i < n:
                 counts[7] += here * read * channel.delete * backward[i + 1, j]
-                if j < m and s[i] == t[j]:
-                    counts[5] += here * read * channel.keep * backward[i + 1, j + 1]
-                elif j < m:
-                    moved = channel.substitute / (channel.alphabet - 1.0)
-                    counts[6] += here * read * moved * backward[i + 1, j + 1]
+                if j < m:
+                    counts[5 if same[i, j] else 6] += here * read * moves[i, j] * backward[i + 1, j + 1]
     counts[8] += weight
 
 

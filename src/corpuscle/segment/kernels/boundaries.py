@@ -1,32 +1,28 @@
 """Word segmentation one boundary at a time: Gibbs sampling for models in which a new word costs by its length.
 
-The model is a ``model.Nested`` whose letters nobody has ever seated: its base measure is a table by
-length, base(w) = bases[len(w)]. All discounts are 0, so its restaurants are Dirichlet processes: of words (order 1), or
-of words after a word, hierarchically (order 2). At each gap the words around it are taken out, and either one word or
-two come back:
+The model is a ``model.Nested`` without customers in its restaurants of letters: its base measure is a table by length,
+base(w) = bases[len(w)]. All discounts are 0: Dirichlet processes of words (order 1), or hierarchical ones of words
+after a word (order 2). At each gap the words around it are taken out, and either one word or two come back:
 
     P(one) = P(w | x) P(y | w),      P(two) = P(u | x) P(v | u) P(y | v),      w = uv, x before it, y after it
 
-Words that come together change the chances of one another: the second finds the customers of the first, and a table
-that one opens in its context is a customer of the root for the others. All ways to sit (join a table or open one, each
-of at most three words) are enumerated, and one is drawn with its exact weight, so that boundaries and tables have
-exactly the distribution that the model gives them. With ``heat`` below 1 the two hypotheses are drawn with their
-probabilities to that power: annealing.
+The words of a hypothesis change the probabilities of one another: the second finds the customers of the first, and a
+table that one opens in its context is a customer of the root for the others. So all ways to sit (join a table or open
+one, each of at most three words) are enumerated, and one is drawn with its exact weight. With ``heat`` below 1 the
+hypotheses are drawn with their probabilities to that power: annealing.
 
 Goldwater, Griffiths and Johnson, "A Bayesian framework for word segmentation: exploring the effects of context", 2009.
 
-**First words** for text without spaces, from how freely it goes on: branching entropy. Inside a word the next letter is
-easy to guess, and the more so the more of the word has been read; at its end anything may follow. So for each string of
-the text we take the entropy of the letter after it, less the entropy of the letter after the string without its last
-letter; the same to the left; and compare both with what is usual for strings of that length. The sum is the *autonomy*
-of the string. The first words are those with the greatest sum of autonomies, each counted once a letter: a path through
-the lattice of all strings, from left to right (``best_cuts``),
+**First words** for text without spaces, by branching entropy. Inside a word the next letter is easy to predict, and the
+more so the longer the part before it; at the end anything may follow. So for each string of the text we take the
+entropy of the letter after it, less that after the string without its last letter; the same to the left; and subtract
+from both their means over strings of that length. The sum is the *autonomy* of the string. The first words have the
+greatest sum of autonomies times lengths: a path through the lattice of all strings (``best_cuts``),
 
-    table[t] = the largest table[t - k] + scores[t - k, k] over all k,
+    table[t] = the largest table[t - k] + scores[t - k, k] over all k,     back[t] = that k,
 
-where ``back[t]`` is that k, and the path is read from the end. That is the MAX of ``engine.dp.semirings``, a
-semi-Markov model without labels. Sarawagi and Cohen, "Semi-Markov conditional random fields for information
-extraction", 2004.
+which is MAX of ``engine.dp.semirings`` for a semi-Markov model without labels. Sarawagi and Cohen, "Semi-Markov
+conditional random fields for information extraction", 2004.
 
 Magistry and Sagot, "Unsupervized word segmentation: the case for Mandarin Chinese", 2012."""
 
@@ -51,7 +47,7 @@ INSIDE, WORD, SENTENCE = 0, 1, 2
 """What begins at a letter: nothing, a word, or a sentence (and a word). The end of the text counts as SENTENCE."""
 
 ROOM = 4
-"""A step needs room as for a sentence of so many letters."""
+"""A step needs the room of a sentence of this length."""
 
 _BOTH, _IN_CONTEXT, _AT_ROOT, _BASE = range(4)
 """Columns of ``counts``: customers of the word in its context, of the context, of the word at the root; its base."""
@@ -93,10 +89,8 @@ def new_choice() -> Choice:
 
 @kernel(bare=True)
 def scatter(text, rate, stream):
-    """Let words begin at random, no longer than ``longest`` where that can be: a start for sampling.
-
-    Letters at which something begins already, and those before which the gap is given, stay as they are.
-    """
+    """Let words begin at random, no longer than ``longest`` where that is possible: a start for sampling. Known words
+    and given gaps stay as they are."""
     gaps, begins, longest = text.gaps, text.begins, text.longest
     begin, place = 0, 0  # of this word, and where it was last possible to end it
     for i in range(len(gaps)):
@@ -305,11 +299,8 @@ def _longer(strings: _Strings, text: np.ndarray, left: np.ndarray, length: int) 
 
 def autonomies(text: np.ndarray, stretches: np.ndarray, longest: int) -> np.ndarray:
     """float32 (letters, longest + 1): the autonomy of the string of each length at each letter; -inf where there is
-    none.
-
-    ``text``: int (letters,); ``stretches``: int64 (stretches + 1,), where stretches without a known boundary begin.
-    Each end of a stretch is a letter that differs from all others.
-    """
+    none. ``text``: int (letters,); ``stretches``: int64 (stretches + 1,), where stretches without a known boundary
+    begin. Each end of a stretch is a letter that differs from all others."""
     left = np.repeat(stretches[1:], np.diff(stretches)) - np.arange(len(text))
     shorter = _Strings(np.zeros(len(text), np.int64), np.array([len(text)]), np.zeros(1, int), np.zeros(1, int))
     strings = _longer(shorter, text, left, 1)
@@ -333,11 +324,9 @@ def autonomies(text: np.ndarray, stretches: np.ndarray, longest: int) -> np.ndar
 @part(bare=True)
 def best_cuts(scores, allowed, table, back, cuts):
     """``cuts[t]`` := 1 where a stretch of the best way to cut a sequence of n symbols begins, for t = 0..n-1.
-
     ``scores``: (n, longest + 1), of the stretch of each length that begins at each symbol, -inf where there is none;
     ``allowed``: bool (n,), whether a stretch may begin inside the sequence. There must be a way. ``table`` float64 and
-    ``back`` int32 (at least n + 1,) are room. Among equals, the one whose last stretch is the longest.
-    """
+    ``back`` int32 (at least n + 1,) are room. Among equals, the one whose last stretch is the longest."""
     n, longest = len(scores), scores.shape[1] - 1
     table[0] = 0.0
     for t in range(1, n + 1):
@@ -371,11 +360,8 @@ def _best(scores, stretches, allowed, cuts):
 
 
 def autonomous_words(text: np.ndarray, stretches: np.ndarray, allowed: np.ndarray, longest: int) -> np.ndarray:
-    """Where words of at most so many letters begin: uint8 (letters,).
-
-    ``allowed``: bool (letters,), whether a word may begin at a letter inside a stretch; no stretch of letters where
-    none may is longer than ``longest``.
-    """
+    """Where words of at most ``longest`` letters begin: uint8 (letters,). ``allowed``: bool (letters,), whether a word
+    may begin at a letter inside a stretch; no stretch of letters where none may is longer than ``longest``."""
     cuts = np.zeros(len(text), np.uint8)
     _best(autonomies(text, stretches, longest), stretches, allowed, cuts)
     return cuts

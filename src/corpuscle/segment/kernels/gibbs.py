@@ -1,16 +1,15 @@
 """Blocked Gibbs sampling of a nested model: a sentence goes, is cut anew with all its words at once, and comes back.
 
-A sentence is drawn as if none of its words could change the probability of another; where words repeat within it, that
-is not true. ``sweep`` can correct for this by a Metropolis-Hastings step: the drawn words are a proposal. With p
-the probability of the words as they come one after the other (or, of the old words, as they went), and q their
-probability while the sentence was out, the new words are accepted with probability
-min(1, (p_new / q_new) / (p_old / q_old)). If they are not, everything is undone.
+A sentence is drawn as if none of its words changed the probability of another, which is not true where words repeat
+within it. ``sweep`` can correct for this by a Metropolis-Hastings step: the drawn words are a proposal. With p the
+probability of the words as they come one after the other (or, of the old words, as they went), and q their probability
+while the sentence is out, they are accepted with probability min(1, (p_new / q_new) / (p_old / q_old)); else
+everything is undone.
 
-So the words of a sentence leave the model, or join it, and notes are made from which everything can be taken back,
-table by table; where ``notes`` has no room nothing is noted. Notes are a stack of integers, ``notes[0]`` of them used:
-for every customer how many tables it opened (or closed) on its way up, and the size of the table that it joined (or
-left) then, 0 if it got past the root; a letter's depth before these; and after all notes of a word whether it was
-spelled.
+For that, notes are made of how the words of a sentence leave the model or join it, unless ``notes`` has no room. They
+are a stack of integers, ``notes[0]`` of them used: for every customer how many tables it opened (or closed) on its way
+up, and the size of the table that it joined (or left) then, 0 if it got past the root; a letter's depth before these;
+and after all notes of a word whether it was spelled.
 
 Mochihashi, Yamada and Ueda, "Bayesian unsupervised word segmentation with nested Pitman-Yor language modeling", 2009,
 section 4.1; Teh, "A hierarchical Bayesian language model based on Pitman-Yor processes", 2006, for the seating.
@@ -42,20 +41,6 @@ from corpuscle.engine.restaurants.variable import choose_node, count_stop
 from corpuscle.random import uniform
 from corpuscle.segment.kernels import model
 from corpuscle.segment.kernels.lattice import after, draw, fill, forward
-from corpuscle.segment.kernels.model import (
-    BOUNDARY,
-    base_probability,
-    context_of,
-    drop_record,
-    drop_word,
-    find_numbers,
-    has_room,
-    intern,
-    new_record,
-    spell_word,
-    word_at,
-    word_ends,
-)
 
 _GONE, _NEW = np.int64(0), np.int64(1)
 """Sizes of a table that is no more, and of one that has just been opened."""
@@ -85,11 +70,8 @@ class Sentences(NamedTuple):
 
 
 def new_notes(letters: int) -> np.ndarray:
-    """Room for the notes on a sentence of at most so many letters."""
+    """Room for the notes on a sentence of at most N letters."""
     return np.zeros(24 * (letters + 2), np.int32)
-
-
-# ---- customers and their notes
 
 
 @part(bare=True)
@@ -187,165 +169,120 @@ def _put_back(pool, node, dish, notes):
         entry = np.int64(pool.entries[entry, col.UP])
 
 
-# ---- the letters of a word
-
-
 @part(bare=True)
-def _add_spelling(nested, word, stream, notes):
-    """The letters of a word sit down, and a new record keeps where."""
+def _add_spelling(nested, word, stream, notes, undo):
+    """The letters of a word sit down, and a new record keeps where. ``undo``: as before ``_remove_spelling``; the
+    record becomes the newest instead of the oldest, which makes no difference."""
     letters, spelling, base = nested.letters, nested.spelling, nested.bases[model.LETTER_BASE]
-    length, record, deepest = spell_word(nested, word), new_record(nested, word), len(letters.path) - 2
+    length, record, deepest = model.spell_word(nested, word), model.new_record(nested, word), len(letters.path) - 2
     for i in range(1, length + 2):
         dish = np.int64(spelling[i])
-        depth, node = choose_node(letters, 0, spelling, i, min(i, deepest), dish, base, stream)
-        if len(notes) > 0:
-            _note(notes, depth)
-        _come(letters, node, dish, base, stream, notes)
+        if undo:
+            depth = np.int64(notes[notes[0] - 2])  # below the two notes of the seat, which ``_put_back`` takes first
+            node = make_context(letters, 0, spelling, i, depth)
+            count_stop(letters, node, 1)
+            _put_back(letters, node, dish, notes)
+            _noted(notes)
+        else:
+            depth, node = choose_node(letters, 0, spelling, i, min(i, deepest), dish, base, stream)
+            if len(notes) > 0:
+                _note(notes, depth)
+            _come(letters, node, dish, base, stream, notes)
         nested.orders[record, i - 1] = depth
 
 
 @part(bare=True)
-def _remove_spelling(nested, word, stream, notes):
-    """The letters of the oldest record of a word go. (All are exchangeable; so each has its turn.)"""
+def _remove_spelling(nested, word, stream, notes, undo):
+    """The letters of the oldest record of a word go. (All are exchangeable; so each has its turn.) ``undo``: those of
+    the newest record, which came by ``_add_spelling``."""
     letters, spelling = nested.letters, nested.spelling
-    length, newest = spell_word(nested, word), np.int64(nested.rows[word, model.LAST_RECORD])
-    oldest = np.int64(nested.records[newest, model.AFTER])
+    length, newest = model.spell_word(nested, word), np.int64(nested.rows[word, model.LAST_RECORD])
+    record = newest if undo else np.int64(nested.records[newest, model.AFTER])
     for i in range(length + 1, 0, -1):
-        depth = np.int64(nested.orders[oldest, i - 1])
+        depth, dish = np.int64(nested.orders[record, i - 1]), np.int64(spelling[i])
         node = find_context(letters, 0, spelling, i, depth)
         count_stop(letters, node, -1)
-        if len(notes) > 0:
-            _note(notes, depth)
-        _go(letters, node, np.int64(spelling[i]), stream, notes)
-    drop_record(nested, word, oldest, newest)
-
-
-@part(bare=True)
-def _take_back_spelling(nested, word, notes):
-    """Undo ``_add_spelling``."""
-    letters, spelling = nested.letters, nested.spelling
-    length, newest = spell_word(nested, word), np.int64(nested.rows[word, model.LAST_RECORD])
-    for i in range(length + 1, 0, -1):
-        node = find_context(letters, 0, spelling, i, np.int64(nested.orders[newest, i - 1]))
-        count_stop(letters, node, -1)
-        _take_back(letters, node, np.int64(spelling[i]), notes)
-        _noted(notes)
+        if undo:
+            _take_back(letters, node, dish, notes)
+            _noted(notes)
+        else:
+            if len(notes) > 0:
+                _note(notes, depth)
+            _go(letters, node, dish, stream, notes)
     before = newest  # records form a ring, each knowing the next newer one: go round to find the one before
-    while nested.records[before, model.AFTER] != newest:
+    while nested.records[before, model.AFTER] != record:
         before = np.int64(nested.records[before, model.AFTER])
-    drop_record(nested, word, newest, before)
+    model.drop_record(nested, word, record, before)
 
 
 @part(bare=True)
-def _put_back_spelling(nested, word, notes):
-    """Undo ``_remove_spelling``; the record becomes the newest instead of the oldest, which makes no difference."""
-    letters, spelling = nested.letters, nested.spelling
-    length, record = spell_word(nested, word), new_record(nested, word)
-    for i in range(1, length + 2):
-        depth = np.int64(notes[notes[0] - 2])  # below the two notes of the seat, which ``_put_back`` takes first
-        node = make_context(letters, 0, spelling, i, depth)
-        count_stop(letters, node, 1)
-        _put_back(letters, node, np.int64(spelling[i]), notes)
-        _noted(notes)
-        nested.orders[record, i - 1] = depth
-
-
-# ---- the words of a sentence
-
-
-@part(bare=True)
-def add_sentence(nested, first, n, cuts, ends, stream, notes):
+def add_sentence(nested, first, n, cuts, ends, stream, notes, undo):
     """The words of a sentence come, one after the other, and at last its end. Where notes are made: returns the log of
-    their probability, each when it comes."""
-    count = word_ends(cuts, first, n, ends)
-    before, earlier, begin, total = np.int64(BOUNDARY), np.int64(BOUNDARY), np.int64(0), 0.0
+    their probability, each when it comes. ``undo``: they come back as before ``remove_sentence``."""
+    count = model.word_ends(cuts, first, n, ends)
+    before, earlier, begin, total = np.int64(model.BOUNDARY), np.int64(model.BOUNDARY), np.int64(0), 0.0
     for i in range(count + 1):
-        word = intern(nested, first + begin, ends[i] - begin) if i < count else np.int64(BOUNDARY)
-        base, node = base_probability(nested, word), context_of(nested, before, earlier, True)
-        if len(notes) > 0:
-            total += math.log(probability(nested.words, node, word, base))
-        spelled = _come(nested.words, node, word, base, stream, notes) and word != BOUNDARY
-        if spelled:
-            _add_spelling(nested, word, stream, notes)
-        if len(notes) > 0:
-            _note(notes, spelled)
+        word = model.intern(nested, first + begin, ends[i] - begin) if i < count else np.int64(model.BOUNDARY)
+        if undo:
+            if _noted(notes):
+                _add_spelling(nested, word, stream, notes, True)
+            _put_back(nested.words, model.context_of(nested, before, earlier, True), word, notes)
+        else:
+            base, node = model.base_probability(nested, word), model.context_of(nested, before, earlier, True)
+            if len(notes) > 0:
+                total += math.log(probability(nested.words, node, word, base))
+            spelled = _come(nested.words, node, word, base, stream, notes) and word != model.BOUNDARY
+            if spelled:
+                _add_spelling(nested, word, stream, notes, False)
+            if len(notes) > 0:
+                _note(notes, spelled)
         before, earlier, begin = word, before, np.int64(ends[i]) if i < count else begin
     return total
 
 
 @part(bare=True)
-def remove_sentence(nested, first, n, cuts, ends, numbers, stream, notes):
+def remove_sentence(nested, first, n, cuts, ends, numbers, stream, notes, undo):
     """The words of a sentence go, the last one first, and their numbers if they were the last of their kind. Where
-    notes are made: returns the log of their probability, each when it has gone."""
-    count = word_ends(cuts, first, n, ends)
-    find_numbers(nested, first, ends, count, numbers)
+    notes are made: returns the log of their probability, each when it has gone. ``undo``: those that came by
+    ``add_sentence``, table by table."""
+    count = model.word_ends(cuts, first, n, ends)
+    model.find_numbers(nested, first, ends, count, numbers)
     total = 0.0
     for i in range(count, -1, -1):
-        word, before = word_at(numbers, i, count), word_at(numbers, i - 1, count)
-        earlier = word_at(numbers, i - 2, count)
-        node = context_of(nested, before, earlier, False)
-        spelled = _go(nested.words, node, word, stream, notes) and word != BOUNDARY
+        word, before = model.word_at(numbers, i, count), model.word_at(numbers, i - 1, count)
+        earlier = model.word_at(numbers, i - 2, count)
+        if undo:
+            spelled = _noted(notes) != 0
+            if spelled:
+                _remove_spelling(nested, word, stream, notes, True)
+            _take_back(nested.words, model.context_of(nested, before, earlier, False), word, notes)
+        else:
+            node = model.context_of(nested, before, earlier, False)
+            spelled = _go(nested.words, node, word, stream, notes) and word != model.BOUNDARY
+            if spelled:
+                _remove_spelling(nested, word, stream, notes, False)
+            if len(notes) > 0:
+                _note(notes, spelled)
+                base, node = model.base_probability(nested, word), model.context_of(nested, before, earlier, False)
+                total += math.log(probability(nested.words, node, word, base))
         if spelled:
-            _remove_spelling(nested, word, stream, notes)
-        if len(notes) > 0:
-            _note(notes, spelled)
-            base = base_probability(nested, word)
-            total += math.log(probability(nested.words, context_of(nested, before, earlier, False), word, base))
-        if spelled:
-            drop_word(nested, word)
+            model.drop_word(nested, word)
     return total
-
-
-@part(bare=True)
-def _take_back_words(nested, first, n, cuts, ends, numbers, notes):
-    """Undo ``add_sentence``."""
-    count = word_ends(cuts, first, n, ends)
-    find_numbers(nested, first, ends, count, numbers)
-    for i in range(count, -1, -1):
-        word, before = word_at(numbers, i, count), word_at(numbers, i - 1, count)
-        earlier = word_at(numbers, i - 2, count)
-        opened = _noted(notes)
-        if opened:
-            _take_back_spelling(nested, word, notes)
-        node = context_of(nested, before, earlier, False)
-        _take_back(nested.words, node, word, notes)
-        if opened:
-            drop_word(nested, word)
-
-
-@part(bare=True)
-def _put_back_words(nested, first, n, cuts, ends, notes):
-    """Undo ``remove_sentence``."""
-    count = word_ends(cuts, first, n, ends)
-    before, earlier, begin = np.int64(BOUNDARY), np.int64(BOUNDARY), np.int64(0)
-    for i in range(count + 1):
-        word = intern(nested, first + begin, ends[i] - begin) if i < count else np.int64(BOUNDARY)
-        if _noted(notes):
-            _put_back_spelling(nested, word, notes)
-        _put_back(nested.words, context_of(nested, before, earlier, True), word, notes)
-        before, earlier, begin = word, before, np.int64(ends[i]) if i < count else begin
-
-
-# ---- sampling
 
 
 @part(bare=True)
 def _log_proposal(words, lattice, n, cuts, first, ends):
     """The log of the weight with which ``draw`` draws a segmentation."""
-    count = word_ends(cuts, first, n, ends)
+    count = model.word_ends(cuts, first, n, ends)
     total = 0.0
+    end, before, earlier = np.int64(0), np.int64(0), np.int64(0)  # where the last three words end
     for i in range(count + 1):
-        t = np.int64(ends[i - 1]) if i > 0 else np.int64(0)
-        k = t - (np.int64(ends[i - 2]) if i > 1 else np.int64(0))
-        j = np.int64(0)
-        if i > 1:
-            j = np.int64(ends[i - 2]) - (np.int64(ends[i - 3]) if i > 2 else np.int64(0))
+        word, unigram, k = np.int64(model.BOUNDARY), lattice.unigram[0, 0], np.int64(0)
         if i < count:
-            end = np.int64(ends[i])
-            word, unigram = np.int64(lattice.word[end, end - t]), lattice.unigram[end, end - t]
-        else:
-            word, unigram = np.int64(BOUNDARY), lattice.unigram[0, 0]
-        total += math.log(after(words, lattice, t, k, j, word, unigram))
+            k = ends[i] - end
+            word, unigram = np.int64(lattice.word[end + k, k]), lattice.unigram[end + k, k]
+        total += math.log(after(words, lattice, end, end - before, before - earlier, word, unigram))
+        end, before, earlier = end + k, end, before
     return total
 
 
@@ -354,7 +291,7 @@ def _propose(nested, lattice, sentences, first, n, stream):
     """One Metropolis-Hastings step; returns the log of the total of all segmentations."""
     cuts, ends, numbers, notes = sentences.cuts, sentences.ends, sentences.numbers, sentences.notes
     notes[0] = 0
-    old = remove_sentence(nested, first, n, cuts, ends, numbers, stream, notes)
+    old = remove_sentence(nested, first, n, cuts, ends, numbers, stream, notes, False)
     fill(nested, lattice, nested.text, first, n, sentences.gaps)
     total = forward(nested.words, lattice, n, np.int64(SUM))
     # Both proposals are weighed while the sentence is out, with one lattice.
@@ -363,22 +300,20 @@ def _propose(nested, lattice, sentences, first, n, stream):
         sentences.old_cuts[i] = cuts[first + i]
     draw(nested.words, lattice, n, cuts, first, stream)
     proposed = _log_proposal(nested.words, lattice, n, cuts, first, ends)
-    new = add_sentence(nested, first, n, cuts, ends, stream, notes) - proposed
+    new = add_sentence(nested, first, n, cuts, ends, stream, notes, False) - proposed
     if math.log(1.0 - uniform(stream)) >= new - old:
-        _take_back_words(nested, first, n, cuts, ends, numbers, notes)
+        remove_sentence(nested, first, n, cuts, ends, numbers, stream, notes, True)
         for i in range(n):
             cuts[first + i] = sentences.old_cuts[i]
-        _put_back_words(nested, first, n, cuts, ends, notes)
+        add_sentence(nested, first, n, cuts, ends, stream, notes, True)
     return total
 
 
 @kernel(bare=True)
 def sweep(nested, lattice, sentences, order, at, last, stream):
     """Sample the segmentations of the sentences ``order[at:last]``; returns where there was no more room, or ``last``.
-
     A sentence leaves, if it was there, and comes back with words drawn anew, unless they are fixed; with room for
-    notes, by a Metropolis-Hastings step. ``sentences.sums[0]`` += the log probabilities of those that are not fixed.
-    """
+    notes, by a Metropolis-Hastings step. ``sentences.sums[0]`` += the log probabilities of those that are not fixed."""
     cuts, ends = sentences.cuts, sentences.ends
     exact, nothing = len(sentences.notes) > 0, sentences.notes[:0]
     for i in range(at, last):
@@ -386,17 +321,17 @@ def sweep(nested, lattice, sentences, order, at, last, stream):
         first, n = sentences.starts[sentence], sentences.starts[sentence + 1] - sentences.starts[sentence]
         if n == 0:
             continue
-        if not has_room(nested, 2 * n if exact else n):
+        if not model.has_room(nested, 2 * n if exact else n):
             return i
         if exact and sentences.seated[sentence] and not sentences.fixed[sentence]:
             sentences.sums[0] += _propose(nested, lattice, sentences, first, n, stream)
             continue
         if sentences.seated[sentence]:
-            remove_sentence(nested, first, n, cuts, ends, sentences.numbers, stream, nothing)
+            remove_sentence(nested, first, n, cuts, ends, sentences.numbers, stream, nothing, False)
         if not sentences.fixed[sentence]:
             fill(nested, lattice, nested.text, first, n, sentences.gaps)
             sentences.sums[0] += forward(nested.words, lattice, n, np.int64(SUM))
             draw(nested.words, lattice, n, cuts, first, stream)
-        add_sentence(nested, first, n, cuts, ends, stream, nothing)
+        add_sentence(nested, first, n, cuts, ends, stream, nothing, False)
         sentences.seated[sentence] = 1
     return last

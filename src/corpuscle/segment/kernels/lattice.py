@@ -15,11 +15,10 @@ where the few terms are those contexts v that have seen w. The best instead of t
 
 ``words`` is the pool of the words; whether a model is a bigram or a trigram model shows in the shape of ``total``.
 
-This is the lattice of ``boundaries.best_cuts`` with a weight for every two (or three) words that follow each other. The
-weights come from restaurants, and only those of words that have been seen together are looked up; to look up all, as a
-program over given weights must, takes 1.3 (1.9) times as long. The semiring (``engine.dp.semirings``, both with
-products of weights) is an argument here: the look-ups take the time, and a kernel for each semiring is no faster (-4 to
-+5 %).
+This is the lattice of ``boundaries.best_cuts`` with a weight for every two (or three) consecutive words. Only the
+weights of words that have been seen together are looked up in the restaurants; to look up all, as a program over given
+weights must, takes 1.3 (1.9) times as long. The semiring (``engine.dp.semirings``, both with products of weights) is an
+argument: the look-ups take the time, and a kernel for each semiring is no faster (-4 to +5 %).
 
 Mochihashi, Yamada and Ueda, "Bayesian unsupervised word segmentation with nested Pitman-Yor language modeling", 2009,
 section 4.2, equations 7-12."""
@@ -74,7 +73,7 @@ class Lattice(NamedTuple):
 
 
 def new_lattice(letters: int, longest: int, order: int) -> Lattice:
-    """Room for sentences of at most so many letters."""
+    """Room for sentences of at most N letters."""
     size = (letters + 1, longest + 1)
     states = (*size, longest + 1 if order > 2 else 1)
     return Lattice(

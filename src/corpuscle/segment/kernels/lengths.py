@@ -144,8 +144,8 @@ def _spell_kept(model, nested, ceiling, spelling, path, stream):
 
 
 def new_word(nested: Nested, model: Predictor, stream: np.ndarray) -> tuple[int, ...]:
-    """The letters of a word that is drawn from the base measure, none of them unknown; ``model``: its ``speller``. An
-    empty one after many tries that failed."""
+    """The letters of a word that is drawn from the base measure, none of them unknown; empty if many tries failed.
+    ``model``: its ``speller``."""
     masks = np.unique(nested.masks[_FIRST:])
     kinds = np.unique(nested.kinds[masks[:, None] | masks])  # of words of one script, and of two
     longest, deepest = nested.factors.shape[1] - 1, len(nested.letters.path) - 2
@@ -174,12 +174,10 @@ def length_factors(
     norm: str = "type",
     pooled: float = _POOLED,
 ) -> np.ndarray:
-    """The factor of a word's spelling in the base measure: float64 (types, longest + 1), 0 for length 0.
-
-    ``means``: float64 (types,), the parameter of the Poisson law of every type; ``mixed``: the type whose words have at
+    """The factor of a word's spelling in the base measure: float64 (types, longest + 1), 0 for length 0. ``means``:
+    float64 (types,), the parameter of the Poisson law of every type; ``mixed``: the type whose words have at
     least two letters; ``norm``: ``type``, ``paper`` or ``none`` (the letters decide); ``pooled``: the share of the law
-    of all types together.
-    """
+    of all types together."""
     longest = law.shape[1] - 1
     lengths = np.arange(longest + 1)
     law = law.copy()
@@ -227,10 +225,8 @@ def word_types(nested: Nested, words: np.ndarray) -> np.ndarray:
 
 
 def sample_means(nested: Nested, prior: tuple[float, float], seed: int, iteration: int) -> np.ndarray:
-    """Draw the Poisson parameter of every type given the words of the root's tables: float64 (types,).
-
-    The prior is Gamma(shape, rate); that the Poisson law is cut off is not taken into account.
-    """
+    """Draw the Poisson parameter of every type given the words of the root's tables: float64 (types,). The prior is
+    Gamma(shape, rate); that the Poisson law is cut off is not taken into account."""
     words, tables = root_tables(nested)
     types, lengths = word_types(nested, words), nested.rows[words, LENGTH].astype(np.int64)
     n = len(nested.factors)

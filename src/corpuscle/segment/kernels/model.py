@@ -11,7 +11,7 @@ where spelled(w) is the product of P(letter | the letters before it in the word,
 turn the lengths of spelled words into those that are wanted, see ``lengths``.
 
 A word is a stretch of ``text``, found by hashing its letters; number 0 is the sentence boundary ``$``. Numbers of words
-that nobody has in use are given to new ones. Letters are numbered as in ``corpuscle.text.vocab``: START begins a word,
+that are no longer used are given to new ones. Letters are numbered as in ``corpuscle.text.vocab``: START begins a word,
 END ends it.
 
 Mochihashi, Yamada and Ueda, "Bayesian unsupervised word segmentation with nested Pitman-Yor language modeling", 2009,
@@ -111,10 +111,8 @@ def new_nested(
     stop_prior: tuple[float, float] = (4.0, 1.0),
     room: int = 1 << 10,
 ) -> Nested:
-    """An empty model of words of at most ``longest`` letters; ``deepest``: of the contexts of letters.
-
-    ``room``: of the longest sentence, in letters.
-    """
+    """An empty model of words of at most ``longest`` letters; ``deepest``: letters of the longest context of a letter;
+    ``room``: of the longest sentence."""
     words = new_pool(order, nodes=16 * room, entries=32 * room, cells=64 * room)
     nodes = 16 * room * (deepest + 2)
     letters = new_pool(deepest + 1, nodes=nodes, entries=nodes, cells=2 * nodes, stop_prior=stop_prior)
@@ -142,7 +140,7 @@ def indexed_words(nested: Nested) -> Nested:
 
 
 def grown_nested(nested: Nested, length: int) -> Nested:
-    """The same model with more room wherever it is nearly used up: it ``has_room`` for so many letters."""
+    """The same model with more room wherever it is nearly used up: it ``has_room`` for a sentence of this length."""
     nested = nested._replace(words=grown(nested.words, length + 1), letters=grown(nested.letters, 2 * length))
     for row, names in ((WORDS, ("rows", "hashes")), (RECORDS, ("records", "orders"))):
         items = getattr(nested, names[0])
@@ -157,7 +155,7 @@ def grown_nested(nested: Nested, length: int) -> Nested:
 
 @part(bare=True)
 def has_room(nested, length):
-    """Whether a sentence of so many letters can come; ``grown_nested`` sees to it."""
+    """Whether there is room for a sentence of this length; ``grown_nested`` makes it."""
     words, letters = (length + 1) * len(nested.words.path), 2 * length * len(nested.letters.path)
     return (
         free_items(nested.counters, WORDS, nested.rows) > length
@@ -304,8 +302,8 @@ def drop_record(nested, word, record, before):
 
 @part(bare=True)
 def context_of(nested, before, earlier, make):
-    """The node of the words after ``before``, which comes after ``earlier`` (a model looks at as many as its order
-    allows); where it does not exist, a new one (``make``) or the deepest that does."""
+    """The node of the context ``earlier before``, as far as the order of the model allows; where it does not exist, a
+    new one (``make``) or the deepest that does."""
     words, node = nested.words, np.int64(0)
     for back in range(1, len(words.discounts)):  # most recent first: a longer context is a child of a shorter one
         symbol = before if back == 1 else earlier
@@ -314,9 +312,6 @@ def context_of(nested, before, earlier, make):
             break
         node = child
     return node
-
-
-# ---- the words of a sentence
 
 
 @part(bare=True)

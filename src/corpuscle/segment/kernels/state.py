@@ -1,4 +1,4 @@
-"""What is asked about a whole nested model: its probability, its soundness, and its arrays.
+"""The probability of a nested model, its soundness, and its arrays.
 
 ``to_arrays`` and ``from_arrays`` keep all of a running sampler, row by row. ``freeze_nested`` and ``thaw`` keep what
 prediction needs: the counts of both hierarchies and the spelling of the words, renumbered from 1 on by falling count.
@@ -32,24 +32,12 @@ from corpuscle.engine.restaurants.pool import (
 )
 from corpuscle.segment.kernels import model
 from corpuscle.segment.kernels.lengths import root_tables, word_types
-from corpuscle.segment.kernels.model import (
-    BOUNDARY,
-    Nested,
-    base_probability,
-    find_at,
-    find_numbers,
-    hash_stretch,
-    indexed_words,
-    spell_word,
-    word_at,
-    word_ends,
-)
 
 _OWN = {"rows": model.WORDS, "hashes": model.WORDS, "records": model.RECORDS, "orders": model.RECORDS}
 """Arrays, and the row of ``counters`` that says how much of each is used."""
 
 
-def log_joint(nested: Nested) -> float:
+def log_joint(nested: model.Nested) -> float:
     """Natural log of the joint probability of the words, their spelling and both seatings."""
     words, tables = root_tables(nested)
     factors = nested.factors[word_types(nested, words), nested.rows[words, model.LENGTH]]
@@ -67,10 +55,10 @@ def log_joint(nested: Nested) -> float:
 @kernel(bare=True)
 def _base_logs(nested, words, out):
     for i in range(len(words)):
-        out[i] = math.log(base_probability(nested, words[i]))
+        out[i] = math.log(model.base_probability(nested, words[i]))
 
 
-def base_logs(nested: Nested, words: np.ndarray) -> np.ndarray:
+def base_logs(nested: model.Nested, words: np.ndarray) -> np.ndarray:
     """The log probabilities of some words, by number, in the base measure: float64 (n,)."""
     out = np.zeros(len(words))
     _base_logs(nested, np.ascontiguousarray(words, np.int64), out)
@@ -92,7 +80,7 @@ def _check_words(nested, tables):
             continue
         if begin < 0 or length < 1 or length >= nested.factors.shape[1] or begin + length > len(nested.text):
             return False
-        if hash_stretch(nested.text, begin, length) != nested.hashes[word]:
+        if model.hash_stretch(nested.text, begin, length) != nested.hashes[word]:
             return False
         record = np.int64(nested.rows[word, model.LAST_RECORD])
         for _ in range(tables[word]):
@@ -110,7 +98,7 @@ def _find_all(nested):
     for word in range(1, nested.counters[model.WORDS, col.USED]):
         if nested.rows[word, model.BEGIN] != FREE:
             begin, length = np.int64(nested.rows[word, model.BEGIN]), np.int64(nested.rows[word, model.LENGTH])
-            if find_at(nested, begin, length) != word:
+            if model.find_at(nested, begin, length) != word:
                 return False
     return True
 
@@ -124,7 +112,7 @@ def _count_spellings(nested, counts):
         word = np.int64(nested.records[record, model.OWNER])
         if word == FREE:
             continue
-        length = spell_word(nested, word)
+        length = model.spell_word(nested, word)
         for i in range(1, length + 2):
             order = np.int64(nested.orders[record, i - 1])
             if order > min(i, deepest):
@@ -148,12 +136,12 @@ def _count_words(nested, starts, seated, cuts, ends, numbers, counts):
             continue
         if cuts[first] == 0:
             return False
-        count = word_ends(cuts, first, n, ends)
-        find_numbers(nested, first, ends, count, numbers)
+        count = model.word_ends(cuts, first, n, ends)
+        model.find_numbers(nested, first, ends, count, numbers)
         for i in range(count + 1):
-            word, node = word_at(numbers, i, count), np.int64(0)
+            word, node = model.word_at(numbers, i, count), np.int64(0)
             for back in range(1, order):
-                node = find_child(words, node, word_at(numbers, i - back, count))
+                node = find_child(words, node, model.word_at(numbers, i - back, count))
                 if node < 0:
                     return False
             entry = find_entry(words, node, word)
@@ -164,12 +152,10 @@ def _count_words(nested, starts, seated, cuts, ends, numbers, counts):
 
 
 def verify_nested(
-    nested: Nested, starts: np.ndarray, seated: np.ndarray, cuts: np.ndarray, spelled: bool = True
+    nested: model.Nested, starts: np.ndarray, seated: np.ndarray, cuts: np.ndarray, spelled: bool = True
 ) -> None:
     """Check every count of a model against the segmented text that is in it; ``ValueError`` says what is wrong.
-
-    ``spelled=False``: a model that does not spell its words, see ``boundaries``.
-    """
+    ``spelled=False``: a model that does not spell its words, see ``boundaries``."""
     direct_words = seating.verify(nested.words)
     direct_letters = seating.verify(nested.letters, variable=True)
     for pool in (nested.words, nested.letters):
@@ -199,24 +185,21 @@ def verify_nested(
     _claim(bool(placed) and np.array_equal(found, direct_words), "other words than those of the text")
 
 
-def to_arrays(nested: Nested) -> dict[str, np.ndarray]:
+def to_arrays(nested: model.Nested) -> dict[str, np.ndarray]:
     """All that changes while a model is sampled."""
-    arrays = {f"{name}/{key}": array for name in ("words", "letters") for key, array in _pool(nested, name).items()}
+    pools = {name: seating.to_arrays(getattr(nested, name)) for name in ("words", "letters")}
+    arrays = {f"{name}/{key}": array for name, pool in pools.items() for key, array in pool.items()}
     for name, row in _OWN.items():
         arrays[name] = getattr(nested, name)[: nested.counters[row, col.USED]].copy()
     return arrays | {"counters": nested.counters.copy(), "factors": nested.factors.copy()}
 
 
-def _pool(nested: Nested, name: str) -> dict[str, np.ndarray]:
-    return seating.to_arrays(getattr(nested, name))
-
-
-def from_arrays(fresh: Nested, arrays: Mapping[str, np.ndarray]) -> Nested:
+def from_arrays(fresh: model.Nested, arrays: Mapping[str, np.ndarray]) -> model.Nested:
     """A model as it was, put into a fresh one of the same text and settings; ``verify_nested`` checks the rest."""
     pools: dict[str, Any] = {}
     for name in ("words", "letters"):
         pool: Restaurants = getattr(fresh, name)
-        kept = {key: arrays[f"{name}/{key}"] for key in _pool(fresh, name)}
+        kept = {key: arrays[f"{name}/{key}"] for key in seating.to_arrays(pool)}
         _claim(len(kept["discounts"]) == len(pool.discounts), "another order")
         prior = (float(pool.stop_prior[0]), float(pool.stop_prior[1]))
         pools[name] = seating.from_arrays(kept, stop_prior=prior, variable=name == "letters")
@@ -231,10 +214,10 @@ def from_arrays(fresh: Nested, arrays: Mapping[str, np.ndarray]) -> Nested:
     _claim(arrays["counters"][:, col.USED].tolist() == used and used[0] > 0, "counters that do not fit")
     _claim(len(arrays["hashes"]) == used[0] and len(arrays["orders"]) == used[1], "counters that do not fit")
     replaced = pools | own | {name: np.array(arrays[name]) for name in ("counters", "factors")}
-    return indexed_words(fresh._replace(**replaced))
+    return model.indexed_words(fresh._replace(**replaced))
 
 
-def freeze_nested(nested: Nested) -> dict[str, np.ndarray]:
+def freeze_nested(nested: model.Nested) -> dict[str, np.ndarray]:
     """What prediction needs, in arrays for a file: the spelling of the words, most frequent first, in ``lexicon`` and
     ``lexicon_starts``, how often each occurs in ``occurrences``, the counts of both hierarchies, the parameters."""
     entries = nested.words.entries[: int(nested.words.counters[col.ENTRIES, col.USED])]
@@ -249,7 +232,7 @@ def freeze_nested(nested: Nested) -> dict[str, np.ndarray]:
     starts = np.concatenate([[0], np.cumsum(lengths)])
     source = np.repeat(nested.rows[live, model.BEGIN] - starts[:-1], lengths) + np.arange(starts[-1])
     number = np.full(used, -1, np.int64)
-    number[BOUNDARY], number[live] = 0, 1 + np.arange(len(live))
+    number[model.BOUNDARY], number[live] = 0, 1 + np.arange(len(live))
     renumbered = nested.words._replace(nodes=nested.words.nodes.copy(), entries=nested.words.entries.copy())
     inner = np.flatnonzero(renumbered.nodes[:, col.PARENT] >= 0)
     renumbered.nodes[inner, col.SYMBOL] = number[renumbered.nodes[inner, col.SYMBOL]]
@@ -303,7 +286,7 @@ def thaw(
     letter_base: float,
     boundary_base: float,
     stop_prior: tuple[float, float],
-) -> Nested:
+) -> model.Nested:
     """A model that predicts as the frozen one did; nothing can be added to it."""
     pools = [
         _thawed(tree_of(arrays, name), arrays[f"{name}/discounts"], arrays[f"{name}/strengths"], stop_prior)
@@ -311,24 +294,26 @@ def thaw(
     ]
     starts = np.asarray(arrays["lexicon_starts"], np.int64)
     rows = np.full((len(starts), 3), NONE, np.int32)
-    rows[BOUNDARY, :2] = 0
+    rows[model.BOUNDARY, :2] = 0
     rows[1:, model.BEGIN], rows[1:, model.LENGTH] = starts[:-1], np.diff(starts)
     counters = np.zeros((2, 3), np.int64)
     counters[:, col.FREE_HEAD] = NONE
     counters[model.WORDS, col.USED] = len(rows)
     factors = np.array(arrays["factors"], np.float64)
     longest = factors.shape[1] - 1
-    nested = Nested(
+    nested = model.Nested(
         pools[0], pools[1], np.array(arrays["lexicon"], np.int32), np.ascontiguousarray(masks, np.uint16),
         np.ascontiguousarray(kinds, np.uint8), rows, np.zeros(len(rows), np.uint64), np.zeros(1, np.int32),
         np.zeros((1, 2), np.int32), np.zeros((1, longest + 1), np.uint8), counters, factors,
         np.array([letter_base, boundary_base]), np.zeros(longest + 2, np.int32),
     )  # fmt: skip
     _hash_words(nested)
-    return indexed_words(nested)
+    return model.indexed_words(nested)
 
 
 @kernel(bare=True)
 def _hash_words(nested):
     for word in range(1, len(nested.rows)):
-        nested.hashes[word] = hash_stretch(nested.text, nested.rows[word, model.BEGIN], nested.rows[word, model.LENGTH])
+        nested.hashes[word] = model.hash_stretch(
+            nested.text, nested.rows[word, model.BEGIN], nested.rows[word, model.LENGTH]
+        )

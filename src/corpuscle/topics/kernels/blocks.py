@@ -1,10 +1,10 @@
 """Block moves: a table and all that hangs on it changes its topic at once.
 
 Customers of a restaurant are the tables of its children (and words), so a table of n-grams "h w" stands for a set of
-words: those at the child tables that sit at it, and so on down. Which child tables these are is not recorded; given the
-sizes all ways are equally likely, so they are drawn when the table moves. The block leaves its topic, every topic is
-weighed as its new home (``weigh``), and the same tables are set up there. Single words seldom leave a topic that holds
-their whole phrase; a block can.
+words: those at the child tables that sit at it, and so on. Which child tables these are is not recorded; given the
+sizes all choices are equally likely, so they are drawn when the table moves. The block leaves its topic, every topic is
+weighed (``weigh``), and the same tables are set up in the one that is drawn. Single words seldom leave a topic that
+holds their whole phrase; a block can.
 
 The weight of a topic is the probability that it would give the top table's word to it, times the probability of seating
 the block's tables in its restaurants, times that of its words' documents choosing it. For SWITCHING the probability
@@ -95,7 +95,7 @@ def new_block(seats: Seats, counts: np.ndarray) -> Block:
 
 @part(inline=True)
 def _fold(block, factors):
-    """Note that so many factors were multiplied; take logarithms before they get too small or too large."""
+    """Note that N factors were multiplied; take logarithms before the products get too small or too large."""
     block.numbers[N_FACTORS] += factors
     if block.numbers[N_FACTORS] > _FACTORS:
         for k in range(len(block.weights)):
@@ -194,10 +194,8 @@ def _weigh_documents(seats, block):
 
 @part(inline=True)
 def switch_probability(seats, block, context, label):
-    """P(label | context) with the fractional customers of the block; then one more such customer comes.
-
-    A customer who sits down in a context is also one above it with the probability of a new table, and so on up.
-    """
+    """P(label | context) with the fractional customers of the block; then one more such customer comes, who is also one
+    above the context with the probability of a new table, and so on up."""
     entries, strengths = seats.switch.entries, seats.switch.strengths
     depth = np.int64(seats.contexts[context, at.DEPTH])
     place = np.int64(context)
@@ -239,11 +237,8 @@ def _weigh_switches(seats, block):
 
 @part(inline=True)
 def weigh(seats, buffers, block, row, depth):
-    """``weights`` := the weight of each topic as the new home of the block, up to a common factor.
-
-    The block is out of the restaurants, and so is its customer above. Leaves ``levels`` and ``topical`` as ``sit``
-    needs them, Q_k(w | h) in ``levels[depth + 1]``.
-    """
+    """``weights`` := the weight of each topic for the block, up to a common factor, once the block and its customer
+    above have left. ``levels`` and ``topical`` are then as ``sit`` needs them, Q_k(w | h) in ``levels[depth + 1]``."""
     weights, logs, numbers, topics = block.weights, block.logs, block.numbers, len(block.weights)
     fill_path(seats, buffers, row, depth)
     fill_levels(seats, buffers, depth - 1)
@@ -409,9 +404,9 @@ def _pick(seats, row, n_tables, stream):
 
 @kernel(bare=True)
 def sweep_tables(seats, buffers, block, first, last, done, stream):
-    """As many tables of each of the rows ``first`` to ``last`` as it has draw their topics anew, the first ``done`` of
-    the first row excepted, and rows that only one word has. Returns ``(last, 0)``, or row and number where there was no
-    more room."""
+    """For each of the rows ``first`` to ``last`` as many random tables as it has draw their topics anew; of the first
+    row ``done`` are done, and rows of a single word are left out. Returns ``(last, 0)``, or row and number where there
+    was no more room."""
     depths = len(seats.pool.discounts)
     for row in range(first, last):
         if block.counts[row] == 1:  # a block of one word, and words move by themselves

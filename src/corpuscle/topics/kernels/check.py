@@ -221,21 +221,9 @@ def _places(seats: Seats, mains: np.ndarray, topics: np.ndarray, rows: np.ndarra
     return places
 
 
-def _verify_shares(seats: Seats) -> None:
-    kept = seats.shares.copy()
-    empty_shares(seats)
-    refresh(seats)
-    made = seats.shares.copy()
-    seats.shares[:] = kept
-    _claim(np.array_equal(kept, made), "a dense table that is out of date")
-
-
 def verify(seats: Seats, seated: np.ndarray | None = None, *, rebuild: bool = False) -> None:
-    """Check everything; ``ValueError`` says what is wrong.
-
-    ``seated``: the words that sit somewhere (default: all). ``rebuild``: do not check dense tables and the counts of
-    documents, which follow from the rest, but make them.
-    """
+    """Check everything; ``ValueError`` says what is wrong. ``seated``: the words that sit somewhere (default: all);
+    ``rebuild``: make the dense tables and the counts of documents, which follow from the rest, instead of checking."""
     seated = np.arange(len(seats.words)) if seated is None else seated
     for pool in (seats.pool, seats.switch):
         verify_sizes(restaurants(pool))
@@ -247,7 +235,12 @@ def verify(seats: Seats, seated: np.ndarray | None = None, *, rebuild: bool = Fa
         empty_shares(seats)
         refresh(seats)
     _claim(np.array_equal(seats.places, places), "a dense table that points elsewhere")
-    _verify_shares(seats)
+    kept = seats.shares.copy()
+    empty_shares(seats)
+    refresh(seats)
+    made = seats.shares.copy()
+    seats.shares[:] = kept
+    _claim(np.array_equal(kept, made), "a dense table that is out of date")
     _verify_words(seats, seated, rebuild)
     _verify_customers(seats, mains, topics, rows, seated)
     _verify_switch(seats, mains, topics, rows, seated)

@@ -1,11 +1,9 @@
-"""One sample of a topic model, laid out for prediction: sorted arrays, nothing that changes.
-
-``freeze`` keeps the counts of a state that prediction needs, as a model file holds them; ``predictor`` turns these and
-the parameters into numbers; ``likelihoods`` gives the probability of words under every topic.
+"""One sample of a topic model, laid out for prediction. ``freeze`` keeps the counts of a state that prediction needs,
+as a model file holds them; ``predictor`` turns these and the parameters into probabilities; ``likelihoods`` gives the
+probability of words under every topic.
 
 Noji, Mochihashi and Miyao, "Improvements to the Bayesian topic n-gram models", 2013, equations 2 and 4: their a and b
-are discount and strength, their lambda_h is the switch of a context.
-"""
+are discount and strength, their lambda_h is the switch of a context."""
 
 from __future__ import annotations
 
@@ -20,7 +18,7 @@ from corpuscle.engine.restaurants import pool as col
 from corpuscle.engine.restaurants.contexts import tree_depths
 from corpuscle.topics.kernels import seating as at
 from corpuscle.topics.kernels.particles import Likelihoods
-from corpuscle.topics.kernels.seating import DOUBLY, SWITCHING, Seats
+from corpuscle.topics.kernels.seating import DOUBLY, STOPPING, SWITCHING, Seats
 from corpuscle.topics.kernels.state import Grams
 
 _SLICE = 1 << 13
@@ -144,14 +142,14 @@ def _contexts_of_rows(sample: Mapping[str, np.ndarray], row_parent: np.ndarray, 
     return context
 
 
+def _stopping(sample: Mapping[str, np.ndarray]) -> np.ndarray:
+    """The probability of using just a context and no longer one: float64 (contexts,)."""
+    counts = sample["stops"] + np.array(STOPPING)
+    return counts[:, 0] / counts.sum(1)
+
+
 def predictor(
-    sample: Mapping[str, np.ndarray],
-    method: int,
-    base: float,
-    *,
-    fixed: bool,
-    top: float = 0.5,
-    stop_prior: tuple[float, float] = (4.0, 1.0),
+    sample: Mapping[str, np.ndarray], method: int, base: float, *, fixed: bool, top: float = 0.5
 ) -> Predictor:
     """A sample ready to predict; ``ValueError`` if its arrays contradict one another."""
     roots = int(sample["row_children"][0])
@@ -180,15 +178,14 @@ def predictor(
         with np.errstate(invalid="ignore"):
             value = (ones + prior) / (both + sample["switch_strengths"][m])
         topical[here] = np.where(both > 0, value, topical[above[here]] if m else top)
-    stops, passes = sample["stops"][:, 0] + stop_prior[0], sample["stops"][:, 1] + stop_prior[1]
     return Predictor(
-        method, fixed, base, stop_prior[0] / sum(stop_prior), frozen(sample["row_symbols"], np.int32),
+        method, fixed, base, STOPPING[0] / sum(STOPPING), frozen(sample["row_symbols"], np.int32),
         frozen(sample["row_children"], np.int32), frozen(sample["context_symbols"], np.int32),
         frozen(sample["context_children"], np.int32), frozen(sample["row_entries"], np.int32), frozen(topics, np.int32),
         frozen((customers - discount[of_node] * tables) * scale[of_node], np.float64),
         frozen(_offsets(node_context, len(depth)), np.int32), frozen(node_topic, np.int32),
         frozen((strength + discount * opened) * scale, np.float64), frozen(topical, np.float64),
-        frozen(stops / (stops + passes), np.float64),
+        frozen(_stopping(sample), np.float64),
     )  # fmt: skip
 
 
@@ -222,8 +219,8 @@ def _lean(model, here, context, row, topical):
 
 
 class _Asked(NamedTuple):
-    """The words that are asked about: ``symbols`` int32, a stream; ``places`` int64 (n,), where in it each word stands
-    or would stand; ``words`` int32 (n,); ``available`` uint8 (n,), how many symbols before its place it may look at."""
+    """Words to predict: ``symbols`` int32, a stream; ``places`` int64 (n,), where in it each word stands or would
+    stand; ``words`` int32 (n,); ``available`` uint8 (n,), how many symbols before its place count as its context."""
 
     symbols: np.ndarray
     places: np.ndarray
@@ -284,7 +281,7 @@ def _likelihoods(model, asked, first, last, here, total, result):
 def likelihoods(
     model: Predictor, topics: int, symbols: np.ndarray, places: np.ndarray, words: np.ndarray, available: np.ndarray
 ) -> Likelihoods:
-    """What a model of so many topics says about n words, see ``_Asked``."""
+    """The likelihoods of n words under each of N topics, see ``_Asked``."""
     n = len(words)
     result = Likelihoods(np.empty((n, topics)), np.empty(n), np.empty(n))
     kinds = np.int32, np.int64, np.int32, np.uint8
@@ -295,15 +292,12 @@ def likelihoods(
     return result
 
 
-def used_depths(sample: Mapping[str, np.ndarray], stop_prior: tuple[float, float] = (4.0, 1.0)) -> np.ndarray:
-    """The probability that a word after the context of each row uses just that of it: float64 (rows,).
-
-    Where the context is as long as can be nothing is left to choose.
-    """
+def used_depths(sample: Mapping[str, np.ndarray]) -> np.ndarray:
+    """The probability that a word after the context of each row uses just that: float64 (rows,). After the longest
+    contexts there is no choice."""
     row_parent, _ = _tree(sample["row_symbols"], sample["row_children"], int(sample["row_children"][0]))
     above, depth = _tree(sample["context_symbols"], sample["context_children"], 1)
-    stops, passes = sample["stops"][:, 0] + stop_prior[0], sample["stops"][:, 1] + stop_prior[1]
-    stop = np.where(depth == len(sample["discounts"]) - 1, 1.0, stops / (stops + passes))
+    stop = np.where(depth == len(sample["discounts"]) - 1, 1.0, _stopping(sample))
     reach = np.ones(len(depth))
     for m in range(1, int(depth.max()) + 1):
         here = np.flatnonzero(depth == m)

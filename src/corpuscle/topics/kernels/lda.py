@@ -4,10 +4,10 @@ A word leaves, and comes back with the topic drawn from
 
     p(k) ~ (n_jk + alpha_k) * (n_kw + beta) / (n_k + V beta)
 
-with n_jk words of the document, n_kw of the word and n_k of all in topic k. All topics are weighed for every word, but
-cheaply: one multiplication each, in a loop without branches that processors run four at a time. ``scaled[k]`` holds all
-of the formula that does not depend on the word and is mended where a word leaves or comes; sums of eight weights are
-searched instead of single ones. Topics are padded to a multiple of eight, with a prior of zero.
+with n_jk words of the document, n_kw of the word and n_k of all in topic k. All topics are weighed for every word, with
+one multiplication each, in a loop without branches that processors run four at a time: ``scaled[k]`` holds the factors
+that do not depend on the word and is updated where a word leaves or comes. Sums of eight weights are searched instead
+of single ones; topics are padded to a multiple of eight, with a prior of zero.
 
 Blei, Ng and Jordan, "Latent Dirichlet allocation", 2003; Griffiths and Steyvers, "Finding scientific topics", 2004.
 
@@ -19,22 +19,17 @@ of topic k in document j sit in a Chinese restaurant of strength alpha_k, and e_
     m_jk = sum over i < n_jk of Bernoulli(alpha_k / (alpha_k + i)),    share ~ Dirichlet(1 + sum_j m_jk),
     beta ~ Gamma(1 + sum m, rate 1 - sum_j log e_j)
 
-Documents without words say nothing.
-
 Teh, Jordan, Beal and Blei, "Hierarchical Dirichlet processes", 2006, for the auxiliary variables; Wallach, Mimno and
 McCallum, "Rethinking LDA: why priors matter", 2009, for an asymmetric prior.
 
-**Unigram rescaling**: the probabilities of an n-gram model are multiplied by a factor for each word and normalised
-again.
+**Unigram rescaling**: the probabilities of an n-gram model are multiplied by a factor for each word and normalised.
 
     p(w | h) = f(w) P(w | h) / Z(h),    Z(h) = sum over v of f(v) P(v | h)
 
-The sum over the vocabulary is never made for a context. Where P adds what a context knows itself to what it passes on,
-P(w | h) = own(w | h) + rest(h) P(w | h'), so does the normaliser:
+An interpolated P(w | h) = own(w | h) + rest(h) P(w | h') gives the normaliser without a sum over the vocabulary,
+except for the empty context, once for every f:
 
     Z(h) = sum over the words v seen after h of f(v) own(v | h)  +  rest(h) Z(h')
-
-Only Z of the empty context is a sum over all words, once for every f.
 
 Gildea and Hofmann, "Topic-based language models using EM", 1999."""
 
@@ -48,7 +43,7 @@ from typing import NamedTuple
 import numpy as np
 
 from corpuscle.compiled import frozen, kernel, part
-from corpuscle.engine.ngrams.trie import BackoffTables, Ngrams, chunk_bounds, find
+from corpuscle.engine.ngrams.trie import BackoffTables, Ngrams, chunk_bounds, find, find_ngram
 from corpuscle.random import Random, gamma, uniform
 
 _CHUNK = 1 << 21
@@ -78,32 +73,18 @@ def _auxiliary(counts, alpha, first, last, tables, stream):
     return total
 
 
-@kernel(bare=True)
-def _draw_prior(tables, log_rest, alpha, stream):
-    """Put a new prior into ``alpha``, given the tables of every topic and the sum of log e."""
-    whole, opened = 0.0, 0
-    for k in range(len(alpha)):
-        alpha[k] = gamma(stream, 1.0 + tables[k])
-        whole += alpha[k]
-        opened += tables[k]
-    beta = gamma(stream, 1.0 + opened) / (1.0 - log_rest)
-    for k in range(len(alpha)):
-        alpha[k] *= beta / whole
-
-
 def sample_prior(counts: np.ndarray, alpha: np.ndarray, seed: int, iteration: int) -> np.ndarray:
-    """A new prior, float64 (topics,), given the present one and the words of every topic in every document.
-
-    ``counts``: int32 (documents, topics). The sum of the prior is beta, its shares are those of the topics.
-    """
+    """A new prior, float64 (topics,), given the present one and ``counts``, int32 (documents, topics), the words of
+    every topic in every document. The sum of the prior is beta."""
     stream = Random(seed, "topics.prior", iteration).array()
     counts, alpha = frozen(counts, np.int32), np.array(alpha, np.float64)
     tables, log_rest = np.zeros(len(alpha), np.int64), 0.0
     work = np.concatenate([[0], np.cumsum(counts.sum(1, dtype=np.int64) + len(alpha))])
     for first, last in pairwise(chunk_bounds(work, _CHUNK).tolist()):
         log_rest += _auxiliary(counts, alpha, first, last, tables, stream)
-    _draw_prior(tables, log_rest, alpha, stream)
-    return alpha
+    drawn = np.array([gamma(stream, 1.0 + count) for count in tables.tolist()])
+    beta = gamma(stream, 1.0 + int(tables.sum())) / (1.0 - log_rest)
+    return drawn * (beta / np.cumsum(drawn)[-1])  # added up from first to last, whatever the processor
 
 
 _BLOCK = 8
@@ -206,11 +187,8 @@ def _log_joint(counts, prior, each, first, last):
 
 
 class Lda:
-    """One Markov chain.
-
-    - ``tokens``: int32 (words,), ids below ``n_types``; ``bounds``: int64 (documents + 1,), where documents begin;
-    - ``prior``: of every word in every topic. The prior of the topics is drawn after every sweep.
-    """
+    """One Markov chain. ``tokens``: int32 (words,), ids below ``n_types``; ``bounds``: int64 (documents + 1,), where
+    documents begin; ``prior``: of every word in every topic. The prior of the topics is drawn after every sweep."""
 
     def __init__(
         self, tokens: np.ndarray, bounds: np.ndarray, n_types: int, topics: int, *, prior: float = 0.01, seed: int = 1
@@ -359,19 +337,6 @@ def shares_of(ngrams: Ngrams, samples: Sequence[BackoffTables]) -> Shares:
     return Shares(frozen(ngrams.words, np.int32), frozen(ngrams.first_child, np.int32), *arrays)
 
 
-@part(bare=True)
-def _context(words, first_child, symbols, first, last):
-    """The row of a context, ``symbols[first:last]``, that has continuations; or -1."""
-    row = np.int64(symbols[first])
-    for i in range(first + 1, last):
-        if row < 0 or row >= len(first_child) - 1:
-            return np.int64(-1)
-        row = find(words, np.int64(first_child[row]), np.int64(first_child[row + 1]), symbols[i])
-    if row < 0 or row >= len(first_child) - 1 or first_child[row] == first_child[row + 1]:
-        return np.int64(-1)
-    return row
-
-
 @kernel(bare=True)
 def _rescaled(shares, symbols, available, positions, factors, room, out):
     """``room``: (4, samples), for Z of no context, probabilities, normalisers and sums."""
@@ -388,10 +353,12 @@ def _rescaled(shares, symbols, available, positions, factors, room, out):
         for s in range(samples):
             chance[s], normaliser[s] = shares.unigrams[word, s], whole[s]
         for depth in range(1, available[i] + 1):
-            row = _context(shares.words, shares.first_child, symbols, i - depth, i)
-            if row < 0:
+            row = find_ngram(shares.words, shares.first_child, symbols[i - depth : i])
+            if row < 0 or row >= len(shares.rest):
                 break
             first, last = np.int64(shares.first_child[row]), np.int64(shares.first_child[row + 1])
+            if first == last:
+                break
             for s in range(samples):
                 inner[s] = 0.0
             for child in range(first, last):
@@ -414,10 +381,8 @@ def rescaled(
     shares: Shares, symbols: np.ndarray, available: np.ndarray, positions: np.ndarray, factors: np.ndarray
 ) -> np.ndarray:
     """The natural log of the rescaled probability of the words at some positions of a stream: float64 (positions,).
-
-    ``symbols``: int32, frozen; ``available``: uint8, frozen, how many symbols before each belong to its context;
-    ``factors``: float64 (types,). The samples are averaged before they are normalised.
-    """
+    ``symbols``: int32, frozen; ``available``: uint8, frozen, the lengths of contexts; ``factors``: float64 (types,).
+    The samples are averaged before they are normalised."""
     out, room = np.empty(len(positions)), np.empty((4, shares.rest.shape[1]))
     factors = np.ascontiguousarray(factors, np.float64)
     _rescaled(shares, symbols, available, frozen(positions, np.int64), factors, room, out)

@@ -52,7 +52,7 @@ class Belief(NamedTuple):
 
     - ``counts``: float64 (particles, topics), C + alpha; ``totals``: float64 (particles,), their sums;
     - ``weights``: float64 (particles,), summing to one;
-    - ``chosen``: int32 (particles, words), the topics of the words read; no words where nobody will ask;
+    - ``chosen``: int32 (particles, words), the topics of the words read; empty if they are not needed;
     - ``room``: float64 (particles, topics + 2), sums of a word; ``offspring``: int64 (particles,), room for resampling.
     """
 
@@ -62,15 +62,6 @@ class Belief(NamedTuple):
     chosen: np.ndarray
     room: np.ndarray
     offspring: np.ndarray
-
-
-class Rules(NamedTuple):
-    """How a document is read: words between two resamplings (``every``, 0: there are none), and whether earlier topics
-    are drawn afresh before every word (``wallach``) or after each resampling (``rejuvenate``)."""
-
-    every: int
-    wallach: bool
-    rejuvenate: bool
 
 
 @part(bare=True)
@@ -146,17 +137,15 @@ def _resample(belief, read, stream):
 
 
 @kernel(bare=True)
-def _read(words, first, last, before, rules, belief, out, stream):
-    """Read the words ``first`` to ``last`` of a document.
-
-    ``before``: how many words were read before the first of the arrays; ``out``: takes the log probabilities, (words,).
-    """
+def _read(words, first, last, before, every, rejuvenate, belief, out, stream):
+    """Read the words ``first`` to ``last`` of a document; writes their log probabilities into ``out``. ``before``:
+    words read before the first of the arrays; ``every``: words between two resamplings, 0 in mode ``wallach``."""
     room, particles, k = belief.room, len(belief.totals), belief.counts.shape[1]
     kept = belief.chosen.shape[1] > 0
     for i in range(first, last):
         answer = 0.0
         for r in range(particles):
-            if rules.wallach:
+            if every == 0:
                 _redraw(words, i, belief, r, room[r, :k], stream)
             room[r, k], room[r, k + 1] = _weigh(words, i, belief, r, room[r, :k])
             answer += belief.weights[r] * room[r, k + 1]
@@ -165,22 +154,19 @@ def _read(words, first, last, before, rules, belief, out, stream):
             topic = _choose(belief, r, room[r, k], room[r, k + 1], room[r, :k], stream)
             if kept:
                 belief.chosen[r, i] = topic
-            if not rules.wallach:
+            if every > 0:
                 belief.weights[r] *= room[r, k + 1] / answer
-        if rules.every > 0 and (before + i + 1) % rules.every == 0:
+        if every > 0 and (before + i + 1) % every == 0:
             _resample(belief, i + 1, stream)
-            if rules.rejuvenate:
+            if rejuvenate:
                 for r in range(particles):
                     _redraw(words, i + 1, belief, r, room[r, :k], stream)
 
 
 class Reader:
-    """One document, read word by word or many words at a time: the same seed gives the same numbers either way.
-
-    - ``alpha``: float64 (topics,), the prior of the topics; ``particles``: how many; ``every``: words between two
-      resamplings; ``mode``: ``weighted`` or ``wallach``; ``rejuvenate``: see above;
-    - ``seed``, ``document``: every document has random numbers of its own.
-    """
+    """One document, read word by word or many words at a time, with the same numbers either way. ``alpha``: float64
+    (topics,), the prior of the topics; ``every``: words between two resamplings; ``mode``: ``weighted`` or ``wallach``;
+    ``rejuvenate``: see above; ``seed``, ``document``: every document has random numbers of its own."""
 
     def __init__(
         self,
@@ -200,7 +186,7 @@ class Reader:
             raise SettingError(f"mode is one of {', '.join(MODES)}; not {mode!r}")
         if mode == "wallach" and rejuvenate:
             raise SettingError("rejuvenate means nothing in mode wallach, which draws all topics afresh anyway")
-        self._rules = Rules(0 if mode == "wallach" else every, mode == "wallach", rejuvenate)
+        self._every, self._rejuvenate = 0 if mode == "wallach" else every, rejuvenate
         alpha = np.asarray(alpha, np.float64)
         self._belief = Belief(
             np.tile(alpha, (particles, 1)), np.full(particles, alpha.sum()), np.full(particles, 1.0 / particles),
@@ -212,16 +198,14 @@ class Reader:
 
     @property
     def mixture(self) -> np.ndarray:
-        """The expected shares of the topics given the words read, float64 (topics,), summing to one.
-
-        The next word has probability ``(1 - S) G + S * (mixture @ P)``.
-        """
+        """The expected shares of the topics given the words read, float64 (topics,), summing to one. The next word has
+        probability ``(1 - S) G + S * (mixture @ P)``."""
         return (self._belief.weights / self._belief.totals) @ self._belief.counts
 
     def read(self, words: Likelihoods) -> np.ndarray:
         """Read on. Returns the natural log of the probability of each of these words given all before: (words,)."""
-        n, before, rules = len(words.common), self._read, self._rules
-        if rules.wallach or rules.rejuvenate:
+        n, before, every, rejuvenate = len(words.common), self._read, self._every, self._rejuvenate
+        if every == 0 or rejuvenate:
             before = 0  # the kernel goes through the words of earlier calls, too
             words = Likelihoods(*(np.concatenate(pair) for pair in zip(self._words, words, strict=True)))
             new = np.full((len(self._belief.totals), n), _FUNCTION, np.int32)
@@ -229,19 +213,18 @@ class Reader:
             self._words = words
         words = Likelihoods(*(frozen(array, np.float64) for array in words))
         end = len(words.common)
-        again = (end if rules.wallach else end // rules.every if rules.rejuvenate else 0) + 1
+        again = 1 + (end if every == 0 else end // every if rejuvenate else 0)
         slice = max(1, _SLICE // (self._belief.room.size * again))
         out = np.empty(end)
         for first in range(end - n, end, slice):
-            _read(words, first, min(first + slice, end), before, rules, self._belief, out, self._stream)
+            last = min(first + slice, end)
+            _read(words, first, last, before, every, rejuvenate, self._belief, out, self._stream)
         self._read += n
         return out[end - n :]
 
 
 def marks(words: Likelihoods, mixture: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """How topical every word of a document is once its mixture of topics is known, and its likeliest topic.
-
-    Returns float64 (words,), the probability that the word came from a topic, and int64 (words,), that topic.
-    """
+    """The probability that each word of a document came from a topic, given its mixture of topics, float64 (words,),
+    and the likeliest topic, int64 (words,)."""
     topical = words.switch * (words.topics @ mixture)
     return topical / (topical + (1.0 - words.switch) * words.common), (words.topics * mixture).argmax(1)

@@ -1,9 +1,9 @@
 """Restaurants of all topics over the n-grams of one text: where customers sit, and how they come and go.
 
 A restaurant is a (context, topic), a *node* of a pool of ``engine.restaurants.hierarchy``; a dish in it is a
-(row, topic), an *entry*. Nothing is looked up by hashing: the entries of a row and the nodes of a context are short
-lists, and rows and contexts that are frequent in the text (they have a *slot*) also have dense tables over topics, so
-that the probabilities of a word under all topics come from a few loops over consecutive numbers.
+(row, topic), an *entry*. Instead of hashing, the entries of a row and the nodes of a context are short lists; frequent
+rows and contexts (those with a *slot*) also have dense tables over topics, so that the probabilities of a word under
+all topics come from a few loops over consecutive numbers.
 
 Three models, by number: ``SEPARATE``, K unrelated hierarchies (HPYTM; with one topic, HPYLM); ``DOUBLY``, in which
 every topic leans on a global hierarchy, topic 0, in each context (HIERARCHICAL); ``SWITCHING``, where a word is global
@@ -41,6 +41,9 @@ OF_TOPIC, NEXT_ENTRY, ENTRY_BEFORE, FIRST_CHILD, NEXT_CHILD, CHILD_BEFORE, FIRST
 NEXT_NODE, OF_CONTEXT, NODE_BEFORE = col.CHILDREN, col.STOPS, col.PASSES
 # Numbers of a model.
 BASE, TOP, ALL_ALPHA, STOP_PRIOR, PASS_PRIOR = range(5)
+
+STOPPING = 4.0, 1.0
+"""The Beta prior of using just a context, or a longer one."""
 
 
 class UnindexedPool(NamedTuple):
@@ -113,8 +116,8 @@ class Buffers(NamedTuple):
 
 @part(inline=True)
 def _push(heads, head, first, items, item, after, before):
-    """Put an item at the head of a list: ``heads[head, first]`` is its first item, the columns ``after`` and ``before``
-    of ``items`` link them."""
+    """Put an item at the head of a list: ``heads[head, first]`` is its first item; the columns ``after`` and ``before``
+    of ``items`` link the others."""
     second = heads[head, first]
     items[item, after], items[item, before] = second, NONE
     if second >= 0:
@@ -349,10 +352,8 @@ def leave(seats, entry, stream):
 
 @part(inline=True)
 def sit(seats, buffers, row, depth, topic, stream):
-    """A customer comes to a row of this depth in a topic, and for each new table one above it.
-
-    ``buffers.levels`` and ``buffers.topical`` hold the probabilities of its word along the row's ancestors.
-    """
+    """A customer comes to a row of this depth in a topic, and for each new table one above it. ``buffers``: ``levels``
+    and ``topical`` of its word along the row's ancestors."""
     pool, levels = seats.pool, buffers.levels
     entries = pool.entries
     row, topic = np.int64(row), np.int64(topic)

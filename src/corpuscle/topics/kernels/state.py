@@ -1,4 +1,4 @@
-"""The state of a topic sampler from outside: how it begins, grows, is judged and drawn parameters for.
+"""The state of a topic sampler: its beginning, its growth, its probability, and sampling its parameters.
 
 **The n-grams of a text** are numbered once, and never change while topics are sampled. A *row* is an n-gram hw, a
 *context* is its h; the parent of either lacks the oldest word. Rows are numbered depth by depth, where depth is the
@@ -48,7 +48,7 @@ class Grams(NamedTuple):
 
 
 class _Level(NamedTuple):
-    """The items of one depth: their parents, oldest symbols and counts, and the item of every word that has one."""
+    """The items of one depth: parents, oldest symbols, counts, and the item of every word that has one."""
 
     parent: np.ndarray
     symbol: np.ndarray
@@ -66,10 +66,8 @@ def _extend(of_word: np.ndarray, symbols: np.ndarray, n_types: int, first: int) 
 
 
 def number_grams(symbols: np.ndarray, available: np.ndarray, start: int, n_types: int) -> Grams:
-    """The n-grams of a stream of symbols in which ``start`` begins every sentence and is not itself a word.
-
-    ``available``: uint8 (n_symbols,), how many symbols before each belong to its longest context.
-    """
+    """The n-grams of a stream of symbols in which ``start`` begins every sentence and is not itself a word;
+    ``available``: uint8 (n_symbols,), the length of the longest context of each symbol."""
     words = np.flatnonzero(symbols != start)
     available = available[words]
     zero = np.zeros(len(words), np.int64)
@@ -137,7 +135,6 @@ def new_seats(
     *,
     fixed: bool = True,
     top: float = 0.5,
-    stop_prior: tuple[float, float] = (4.0, 1.0),
     dense: int | None = None,
 ) -> Seats:
     """No word seated yet. ``document_of``: (words,), the document of every word; ``base``: the probability of any one
@@ -170,14 +167,14 @@ def new_seats(
         _new_pool(depths, switches, 2 * switches, switches // 4 + 256, 0.0), rows, contexts, words,
         np.full((room, 8), NONE, np.int32), np.full((slots, columns), NONE, np.int32),
         np.zeros((slots, columns)), np.zeros((n_documents, columns + 1), np.int32), alpha,
-        np.array([base, top, alpha.sum(), *stop_prior]),
+        np.array([base, top, alpha.sum(), *at.STOPPING]),
     )  # fmt: skip
     empty_shares(seats)
     return seats
 
 
 def new_buffers(seats: Seats) -> Buffers:
-    """Room for the steps of one sampler."""
+    """The ``Buffers`` of one sampler."""
     depths, columns = len(seats.pool.discounts), len(seats.alpha)
     return Buffers(
         np.zeros((depths + 1, columns)), np.zeros((depths, columns)), np.zeros(columns), np.zeros(depths),
@@ -186,7 +183,7 @@ def new_buffers(seats: Seats) -> Buffers:
 
 
 def _with_room(pool: UnindexedPool, items: int, entries_a_node: int) -> UnindexedPool:
-    """A pool with room for so many more nodes and entries; ``entries_a_node``: 2 for switches, 0 for free ones."""
+    """A pool with room for N more nodes and entries; ``entries_a_node``: 2 for switches, else 0."""
     replaced = {}
     for row, name, need in (
         (col.NODES, "nodes", items),
@@ -204,7 +201,7 @@ def _with_room(pool: UnindexedPool, items: int, entries_a_node: int) -> Unindexe
 
 
 def more_room(seats: Seats, items: int) -> Seats:
-    """The same state with room for so many more restaurants and entries."""
+    """The same state with room for N more restaurants and entries."""
     pool, switch = _with_room(seats.pool, items, 0), _with_room(seats.switch, items, 2)
     links = seats.links
     if len(pool.entries) > len(links):

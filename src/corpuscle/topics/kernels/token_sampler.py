@@ -1,9 +1,8 @@
 """Gibbs sampling of the topics of words, one word at a time, over the restaurants of ``seating``.
 
 A word leaves, draws a topic (and, in models of variable order, how much of its context it uses) with weights that need
-its probability under every topic, and sits down there. Those probabilities are made depth by depth: a depth multiplies
-the vector of the depth before by what the restaurants pass on and adds what the entries of the row have, which are few
-where there is no dense table.
+its probability under every topic, and sits down there. These probabilities are computed depth by depth: the vector of
+the depth before times what the restaurants pass on, plus what the entries of the row have.
 
 Noji, Mochihashi and Miyao, "Improvements to the Bayesian topic n-gram models", 2013, section 4.1, equations 6-9 (the
 token-based sampler).
@@ -38,7 +37,7 @@ from corpuscle.topics.kernels.seating import (
 
 @part(inline=True)
 def has_room(seats, items):
-    """Whether there is room for so many new restaurants, entries and switches, and the tables that come with them."""
+    """Whether there is room for N new restaurants, entries and switches, and for their tables."""
     return has_free(seats.pool, items, items, 2 * items) and has_free(seats.switch, items, 0, 2 * items)
 
 
@@ -84,23 +83,6 @@ def _global(seats, levels, row, context, m):
 
 
 @part(inline=True)
-def _level_in_slot(seats, levels, row, m, slot, here, topics):
-    """The rest of ``fill_level`` in a frequent context: ``levels[here]`` holds what is passed on to."""
-    shares, of_row = seats.shares, seats.rows[row, at.SLOT]
-    if of_row >= 0:
-        for k in range(topics):
-            levels[here, k] = shares[slot + 1, k] * levels[here, k] + shares[of_row, k] * shares[slot, k]
-        return
-    for k in range(topics):
-        levels[here, k] *= shares[slot + 1, k]
-    entry = np.int64(seats.rows[row, at.FIRST_ENTRY])
-    while entry >= 0:
-        k = seats.links[entry, at.OF_TOPIC]
-        levels[here, k] += own_mass(seats, entry, m) * shares[slot, k]
-        entry = np.int64(seats.links[entry, at.NEXT_ENTRY])
-
-
-@part(inline=True)
 def fill_passed(seats, buffers, m):
     """``levels[m + 1]`` := Q_k(w | h) at depth m, what the restaurants there pass on to, for all topics; for topic 0 of
     DOUBLY P_0(w | h) itself."""
@@ -118,38 +100,43 @@ def fill_passed(seats, buffers, m):
 
 
 @part(inline=True)
-def fill_level(seats, buffers, m):
-    """``levels[m + 1]`` := P_k(w | h) at depth m, for all topics, from ``levels[m]``."""
-    levels, topics = buffers.levels, len(seats.alpha)
-    row, context = np.int64(buffers.path[m, 0]), np.int64(buffers.path[m, 1])
-    fill_passed(seats, buffers, m)
-    shared = levels[m + 1, 0]
-    slot = np.int64(seats.contexts[context, at.SLOT])
-    if slot >= 0:
-        _level_in_slot(seats, levels, row, m, slot, m + 1, topics)
-    else:
-        nodes, strength, discount = seats.pool.nodes, seats.pool.strengths[m], seats.pool.discounts[m]
-        node = np.int64(seats.contexts[context, at.FIRST_NODE])
-        while node >= 0:
-            mass = strength + discount * nodes[node, col.TABLES]
-            levels[m + 1, nodes[node, col.SYMBOL]] *= mass / (strength + nodes[node, col.CUSTOMERS])
-            node = np.int64(nodes[node, at.NEXT_NODE])
-        entry = np.int64(seats.rows[row, at.FIRST_ENTRY])
-        while entry >= 0:
-            total = strength + nodes[seats.pool.entries[entry, col.NODE], col.CUSTOMERS]
-            levels[m + 1, seats.links[entry, at.OF_TOPIC]] += own_mass(seats, entry, m) / total
-            entry = np.int64(seats.links[entry, at.NEXT_ENTRY])
-    if seats.method == DOUBLY:
-        levels[m + 1, 0] = shared
-
-
-@part(inline=True)
 def fill_levels(seats, buffers, depth):
-    """All levels along ``path`` up to a depth."""
-    for k in range(len(seats.alpha)):
-        buffers.levels[0, k] = seats.numbers[at.BASE]
+    """``levels[m + 1]`` := P_k(w | h) for all topics along ``path``, for m up to a depth, each from the one before."""
+    levels, topics = buffers.levels, len(seats.alpha)
+    for k in range(topics):
+        levels[0, k] = seats.numbers[at.BASE]
     for m in range(depth + 1):
-        fill_level(seats, buffers, m)
+        row, context = np.int64(buffers.path[m, 0]), np.int64(buffers.path[m, 1])
+        fill_passed(seats, buffers, m)
+        shared = levels[m + 1, 0]
+        slot = np.int64(seats.contexts[context, at.SLOT])
+        if slot >= 0:
+            shares, of_row = seats.shares, seats.rows[row, at.SLOT]
+            if of_row >= 0:
+                for k in range(topics):
+                    levels[m + 1, k] = shares[slot + 1, k] * levels[m + 1, k] + shares[of_row, k] * shares[slot, k]
+            else:
+                for k in range(topics):
+                    levels[m + 1, k] *= shares[slot + 1, k]
+                entry = np.int64(seats.rows[row, at.FIRST_ENTRY])
+                while entry >= 0:
+                    k = seats.links[entry, at.OF_TOPIC]
+                    levels[m + 1, k] += own_mass(seats, entry, m) * shares[slot, k]
+                    entry = np.int64(seats.links[entry, at.NEXT_ENTRY])
+        else:
+            nodes, strength, discount = seats.pool.nodes, seats.pool.strengths[m], seats.pool.discounts[m]
+            node = np.int64(seats.contexts[context, at.FIRST_NODE])
+            while node >= 0:
+                mass = strength + discount * nodes[node, col.TABLES]
+                levels[m + 1, nodes[node, col.SYMBOL]] *= mass / (strength + nodes[node, col.CUSTOMERS])
+                node = np.int64(nodes[node, at.NEXT_NODE])
+            entry = np.int64(seats.rows[row, at.FIRST_ENTRY])
+            while entry >= 0:
+                total = strength + nodes[seats.pool.entries[entry, col.NODE], col.CUSTOMERS]
+                levels[m + 1, seats.links[entry, at.OF_TOPIC]] += own_mass(seats, entry, m) / total
+                entry = np.int64(seats.links[entry, at.NEXT_ENTRY])
+        if seats.method == DOUBLY:
+            levels[m + 1, 0] = shared
 
 
 @part(inline=True)
@@ -251,10 +238,8 @@ def _add(seats, buffers, word, stream):
 
 @kernel(bare=True)
 def sweep_words(seats, buffers, visits, first, last, come, stream):
-    """Let the words ``visits[first:last]`` draw their topics anew, or (``come``) for the first time.
-
-    Returns ``last``, or where there was no more room.
-    """
+    """Let the words ``visits[first:last]`` draw their topics anew, or (``come``) for the first time. Returns ``last``,
+    or where there was no more room."""
     for i in range(first, last):
         if not has_room(seats, 4 * len(buffers.levels)):
             return i
