@@ -32,7 +32,7 @@ FAST_ALIGN = os.environ.get("FAST_ALIGN_PYTHON")
 SOURCES = (
     *(f"corpuscle/{name}.py" for name in ("compiled", "random", "scale")),
     "corpuscle/align/**/*.py",
-    *(f"corpuscle/engine/{chapter}/*.py" for chapter in ("dp", "optim")),
+    "corpuscle/engine/dp/*.py",
     "corpuscle/measure/links.py",
 )
 """What the figures depend on."""

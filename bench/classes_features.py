@@ -37,7 +37,7 @@ from bench.classes_tokens import Weights, all_features, classes_and_capitals, pr
 from bench.harness import Call, Cell, Claim, row, source_digest, trained
 
 SOURCES = (
-    "corpuscle/engine/dp/trees.py", "corpuscle/engine/dp/projections.py",
+    "corpuscle/engine/dp/trees.py",
     "corpuscle/words/kernels/brown.py", "corpuscle/words/kernels/exchange.py",
     *(f"corpuscle/words/{name}.py" for name in ("classes", "hard_classes", "hmm", "hmm_learning")),
 )  # fmt: skip

@@ -48,7 +48,7 @@ TRIED: dict[str, dict[str, Any]] = {
 SPEED = ("--method", "plre", "--ranks", "64,2")
 SOURCES = (
     "corpuscle/lm/plre.py", "corpuscle/lm/ngram.py", "corpuscle/lm/kernels/plre.py",
-    *(f"corpuscle/engine/ngrams/{name}.py" for name in ("counting", "low_rank_shares", "smoothing", "trie")),
+    *(f"corpuscle/engine/ngrams/{name}.py" for name in ("counting", "smoothing", "trie")),
 )  # fmt: skip
 """What perplexities depend on."""
 MIXED = tuple(f"corpuscle/lm/{name}.py" for name in ("classes", "mixture", "pitman_yor"))

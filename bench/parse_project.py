@@ -39,7 +39,7 @@ PASSES = 40
 """Steps of projected parsers."""
 SIZES = (100, 500, 2000)
 RATIOS = (1.0, 1.5, 2.0, 2.5, 3.0)
-SOURCES = ("corpuscle/parse/**/*.py", "corpuscle/engine/dp/*.py", "corpuscle/engine/optim/*.py")
+SOURCES = ("corpuscle/parse/**/*.py", "corpuscle/engine/dp/*.py")
 HERE = "bench.parse_project"
 
 

@@ -29,7 +29,7 @@ SOURCES = (
     "corpuscle/translate/**/*.py",
     "corpuscle/transliterate/decoding.py",
     "corpuscle/align/**/*.py",
-    *(f"corpuscle/engine/{chapter}/*.py" for chapter in ("dp", "ngrams", "optim", "phrases")),
+    *(f"corpuscle/engine/{part}.py" for part in ("dp/*", "ngrams/*", "mert", "phrase_*")),
 )
 """What the figures depend on."""
 

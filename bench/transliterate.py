@@ -33,7 +33,7 @@ PHONETISAURUS, SEQUITUR = shutil.which("phonetisaurus"), shutil.which("g2p.py")
 SEQUITUR_ORDERS = 6
 SOURCES = (
     "corpuscle/transliterate/**/*.py",
-    *(f"corpuscle/engine/{chapter}/*.py" for chapter in ("dp", "ngrams", "optim")),
+    *(f"corpuscle/engine/{part}.py" for part in ("dp/*", "ngrams/*", "mert", "phrase_*")),
 )
 """What the figures depend on."""
 
