@@ -238,13 +238,10 @@ def scan(text, limit, table, first_id, counts, tokens, line_ends, state):
     return code
 
 
-_STEP = np.uint64(0x9E3779B97F4A7C15)
-
-
 @kernel
 def hash_sentences(tokens, starts, type_hashes, hashes):
     for i in range(len(hashes)):
-        h = _STEP
+        h = _GOLDEN
         for j in range(starts[i], starts[i + 1]):
-            h = mix(h + type_hashes[tokens[j]]) + _STEP
+            h = mix(h + type_hashes[tokens[j]]) + _GOLDEN
         hashes[i] = h

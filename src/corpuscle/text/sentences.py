@@ -31,63 +31,20 @@ import numpy as np
 
 from corpuscle.text.scripts import Classes
 
-TITLES = frozenset({
-    "mr",
-    "mrs",
-    "ms",
-    "dr",
-    "prof",
-    "st",
-    "rev",
-    "capt",
-    "lt",
-    "sgt",
-    "gov",
-    "sen",
-    "mt",
-    "ft",
-    "mme",
-    "mlle",
-    "sra",
-    "srta",
-})
+TITLES = frozenset("mr mrs ms dr prof st rev capt lt sgt gov sen mt ft mme mlle sra srta".split())
 """Abbreviations before names, so common that even a short text should have them, though it cannot teach them."""
 
-COMMON_ABBREVIATIONS = frozenset({
-    "jr",
-    "sr",
-    "vs",
-    "etc",
-    "cf",
-    "approx",
-    "dept",
-    "univ",
-    "inc",
-    "ltd",
-    "corp",
-    "bros",
-    "ph.d",
-    "m.sc",
-    "jan",
-    "feb",
-    "aug",
-    "sept",
-    "oct",
-    "nov",
-    "dec",
-    "bzw",
-    "usw",
-    "evtl",
-    "ggf",
-    "vgl",
-})
+COMMON_ABBREVIATIONS = frozenset(
+    "jr sr vs etc cf approx dept univ inc ltd corp bros ph.d m.sc jan feb aug sept oct nov dec "
+    "bzw usw evtl ggf vgl".split()
+)
 """The same for abbreviations that may stand at the end of a sentence."""
 
-NUMBERED = frozenset({"no", "nos", "nr", "art", "ch", "fig", "p", "pp", "sec", "vol", "op", "ca"})
+NUMBERED = frozenset("no nos nr art ch fig p pp sec vol op ca".split())
 """Abbreviations only before a number: elsewhere they are words."""
 
 _SEVERAL = 1 << 16
-"""So many tokens are strings at a time."""
+"""How many tokens are strings at a time."""
 _CLOSING = frozenset(b")q'")
 _OPENING = frozenset(b"(q'd-")
 _TERMINATORS = np.zeros(128, bool)
@@ -176,31 +133,20 @@ class Usage:
         usage.abbreviations = dict.fromkeys(TITLES, True) | dict.fromkeys(COMMON_ABBREVIATIONS, False)
         for word in {word.strip().rstrip(".").lower() for word in abbreviations}:
             usage.abbreviations[word] = before_upper[word] >= before_lower[word]
-        if usage.cased:
-            usage._learn(stops, capitalised, before_lower, before_upper)
-        return usage
-
-    def _learn(
-        self, stops: Counter[str], capitalised: Counter[str], before_lower: Counter[str], before_upper: Counter[str]
-    ) -> None:
-        """Add the words that the text shows to be abbreviations."""
         words = Counter[str]()
-        for word, count in self.counts.items():
+        for word, count in usage.counts.items():
             words[word.lower()] += count
-        for word, count in stops.items():
+        # The text shows its own abbreviations by what follows them, which needs capitals.
+        for word, count in stops.items() if usage.cased else ():
             if len(word) > _MAX_LENGTH or count < 2 or count < 0.9 * words[word]:
                 continue
-            if word in self.abbreviations or word in NUMBERED:
+            if word in usage.abbreviations or word in NUMBERED:
                 continue
             goes_on = before_lower[word] >= 0.1 * count
             like_a_title = count >= 5 and len(word) <= 4 and capitalised[word] >= 0.9 * count
             if goes_on or like_a_title:
-                self.abbreviations[word] = before_upper[word] > before_lower[word]
-
-    def is_starter(self, word: str) -> bool:
-        """Whether a capitalised word has its capital from its place in the sentence."""
-        lower = word.lower()
-        return lower != word and 0 < self.counts[lower] >= self.counts[word]
+                usage.abbreviations[word] = before_upper[word] > before_lower[word]
+        return usage
 
 
 def join_abbreviations(stretch: Stretch, usage: Usage) -> tuple[Stretch, np.ndarray]:
@@ -288,14 +234,16 @@ def _end_at(stretch: Stretch, usage: Usage, i: int, is_joined: bool, first: np.n
 
 def _may_close(stretch: Stretch, usage: Usage, i: int, end: int) -> bool:
     """Whether an abbreviation also ends its sentence: the next word has a capital that it does not have elsewhere."""
-    word = stretch.token(i).rstrip(".").lower()
-    if word.isdecimal():
-        return False
-    if usage.abbreviations.get(word, False):
+    abbreviation = stretch.token(i).rstrip(".").lower()
+    if abbreviation.isdecimal() or usage.abbreviations.get(abbreviation, False):
         return False
     while end < len(stretch.begins) and stretch.classes[stretch.begins[end]] in _OPENING:
         end += 1
-    return end < len(stretch.begins) and usage.is_starter(stretch.token(end))
+    if end == len(stretch.begins):
+        return False
+    word = stretch.token(end)
+    lower = word.lower()
+    return lower != word and 0 < usage.counts[lower] >= usage.counts[word]
 
 
 _ITSELF = ".,:/_@#&+"
