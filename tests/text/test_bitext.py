@@ -56,8 +56,13 @@ def test_unequal_files_say_both_counts(tmp_path):
 
 @pytest.mark.parametrize(
     ("text", "separator", "line", "found"),
-    [("a ||| b\na b\n", "|||", 2, 0), ("a ||| b ||| c", "|||", 1, 2), ("a|||b", "|||", 1, 0), ("a\tb\tc", "\t", 1, 2),
-     ("a\tb\n\nc\td", "\t", 2, 0)],
+    [
+        ("a ||| b\na b\n", "|||", 2, 0),
+        ("a ||| b ||| c", "|||", 1, 2),
+        ("a|||b", "|||", 1, 0),
+        ("a\tb\tc", "\t", 1, 2),
+        ("a\tb\n\nc\td", "\t", 2, 0),
+    ],
 )
 def test_a_line_has_one_separator(tmp_path, text, separator, line, found):
     (tmp_path / "a").write_text(text)

@@ -51,7 +51,7 @@ def test_html_stays_html_and_all_else_is_escaped():
     assert inside == '<p class="note">a &lt; b</p>' and isinstance(inside, Html)
     assert div(inside, "<i>", 3) == '<div><p class="note">a &lt; b</p>&lt;i&gt;3</div>'
     assert fragment("a", p("b"), between=" & ") == "a &amp; <p>b</p>"
-    assert div(inside + "<i>") == '<div>&lt;p class=&quot;note&quot;&gt;a &amp;lt; b&lt;/p&gt;&lt;i&gt;</div>'
+    assert div(inside + "<i>") == "<div>&lt;p class=&quot;note&quot;&gt;a &amp;lt; b&lt;/p&gt;&lt;i&gt;</div>"
 
 
 def test_a_table_aligns_its_numbers():

@@ -71,9 +71,30 @@ def test_tables_grow_with_the_text():
     assert scan(data, 10_000) == [[w.encode()] for w in words]
 
 
-@given(st.one_of(st.binary(), st.lists(st.sampled_from(
-    [b"\n", b" ", b"a", b"\xc3", b"\xa9", b"\xe0\xa0", b"\xe0\x80\x80", b"\xed\xa0\x80", b"\xef\xbf\xbf",
-     b"\xf4\x90\x80\x80", b"\xf0\x9f\x98\x80", b"\xf0\x8f\xbf\xbf", b"\xc0\x80", b"\xf5", b"\x80"])).map(b"".join)))
+@given(
+    st.one_of(
+        st.binary(),
+        st.lists(
+            st.sampled_from([
+                b"\n",
+                b" ",
+                b"a",
+                b"\xc3",
+                b"\xa9",
+                b"\xe0\xa0",
+                b"\xe0\x80\x80",
+                b"\xed\xa0\x80",
+                b"\xef\xbf\xbf",
+                b"\xf4\x90\x80\x80",
+                b"\xf0\x9f\x98\x80",
+                b"\xf0\x8f\xbf\xbf",
+                b"\xc0\x80",
+                b"\xf5",
+                b"\x80",
+            ])
+        ).map(b"".join),
+    )
+)
 def test_exactly_what_is_not_utf8_is_refused_with_its_line(data):
     try:
         data.decode()

@@ -34,8 +34,11 @@ def test_the_header_may_be_missing(tmp_path):
 
 
 @given(
-    st.lists(st.text(st.characters(exclude_categories=["Cs", "Cc", "Zs"], exclude_characters="\ufeff"), min_size=1),
-             unique=True, max_size=5),
+    st.lists(
+        st.text(st.characters(exclude_categories=["Cs", "Cc", "Zs"], exclude_characters="\ufeff"), min_size=1),
+        unique=True,
+        max_size=5,
+    ),
     st.integers(1, 3),
     st.data(),
 )

@@ -277,15 +277,11 @@ class Axis:
         return math.isfinite(value) and (value > 0 or not self.log)
 
 
-def _step(span: float, wanted: int) -> float:
-    """The smallest of 1, 2, 5 times a power of ten that gives at most ``wanted`` steps."""
-    rough = span / wanted
-    power = 10.0 ** math.floor(math.log10(rough))
-    return next(m * power for m in (1.0, 2.0, 5.0, 10.0) if m * power >= rough * (1 - 1e-9))
-
-
 def _linear(low: float, high: float, wanted: int) -> tuple[float, ...]:
-    step = _step(high - low, wanted)
+    """Multiples of the smallest of 1, 2, 5 times a power of ten that gives at most ``wanted`` steps."""
+    rough = (high - low) / wanted
+    power = 10.0 ** math.floor(math.log10(rough))
+    step = next(m * power for m in (1.0, 2.0, 5.0, 10.0) if m * power >= rough * (1 - 1e-9))
     first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
     decimals = max(0, -math.floor(math.log10(step)))
     return tuple(round(k * step, decimals) for k in range(first, last + 1))

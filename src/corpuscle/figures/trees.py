@@ -28,18 +28,6 @@ class LeafShown(NamedTuple):
     tip: str = ""
 
 
-def _order(merges: Sequence[Sequence[int]], leaves: int) -> list[int]:
-    """The leaves from top to bottom: those of the first node of a merger come first."""
-    order, waiting = [], [leaves + len(merges) - 1]
-    while waiting:
-        node = waiting.pop()
-        if node < leaves:
-            order.append(node)
-        else:
-            waiting += reversed(merges[node - leaves])
-    return order
-
-
 def merge_tree(
     leaves: Sequence[LeafShown],
     merges: Sequence[Sequence[int]],
@@ -56,7 +44,13 @@ def merge_tree(
     """
     if len(merges) != len(leaves) - 1 or len(values) != len(leaves):
         raise ValueError(f"{len(leaves)} leaves with {len(merges)} mergers and {len(values)} values")
-    order = _order(merges, len(leaves))
+    order, waiting = list[int](), [len(leaves) + len(merges) - 1]
+    while waiting:  # from top to bottom, the leaves of the first node of a merger come first
+        node = waiting.pop()
+        if node < len(leaves):
+            order.append(node)
+        else:
+            waiting += reversed(merges[node - len(leaves)])
     if sorted(order) != list(range(len(leaves))):
         raise ValueError("not every leaf is merged once")
     top, bottom = _MARGIN + 34.0, _MARGIN + 34.0 + len(leaves) * _LINE
@@ -205,18 +199,6 @@ def _heights(nodes: Sequence[NodeShown]) -> list[int]:
     return heights
 
 
-def _centres(nodes: Sequence[NodeShown], words: Sequence[float]) -> list[float]:
-    """Where each node is across: in the middle of its first and last child."""
-    centres = [(words[node.first] + words[node.end - 1]) / 2 for node in nodes]
-    edges: list[list[float]] = [[] for _ in nodes]
-    for i in range(len(nodes) - 1, -1, -1):
-        if edges[i]:
-            centres[i] = (min(edges[i]) + max(edges[i])) / 2
-        if nodes[i].parent >= 0:
-            edges[nodes[i].parent].append(centres[i])
-    return centres
-
-
 def draw_constituents(
     words: Sequence[str],
     nodes: Sequence[NodeShown],
@@ -234,10 +216,9 @@ def draw_constituents(
     base = _MARGIN + 14 + _CONSTITUENT_STEP * above
     sheet = Sheet(max(width, 120.0), base + 20 + _CONSTITUENT_STEP * below)
     both = {(node.label, node.first, node.end) for node in nodes}
-    both &= both if other is None else {(node.label, node.first, node.end) for node in other}
+    both &= {(node.label, node.first, node.end) for node in (nodes if other is None else other)}
     _tree(sheet, nodes, places, base, -1, both, 1)
-    if other is not None:
-        _tree(sheet, other, places, base, 1, both, 2)
+    _tree(sheet, other or (), places, base, 1, both, 2)
     for word, place in zip(words, places, strict=True):
         sheet.text(place, base + 5, word, None, "middle")
     said = "; ".join(f"{node.label}: {' '.join(words[node.first : node.end])}" for node in nodes)
@@ -254,8 +235,15 @@ def _tree(
     colour: int,
 ) -> None:
     """One tree, above the words (``side`` -1) or below them (1)."""
-    heights, centres = _heights(nodes), _centres(nodes, places)
-    has_nodes = {node.parent for node in nodes}
+    heights = _heights(nodes)
+    # A node stands in the middle of its first and last child.
+    centres = [(places[node.first] + places[node.end - 1]) / 2 for node in nodes]
+    below: list[list[float]] = [[] for _ in nodes]
+    for i in range(len(nodes) - 1, -1, -1):
+        if below[i]:
+            centres[i] = (min(below[i]) + max(below[i])) / 2
+        if nodes[i].parent >= 0:
+            below[nodes[i].parent].append(centres[i])
     for i, node in enumerate(nodes):
         y = base + side * _CONSTITUENT_STEP * heights[i]
         sure = 1.0 if node.sure is None else _FAINTEST + (1 - _FAINTEST) * node.sure
@@ -264,7 +252,7 @@ def _tree(
         if node.parent >= 0:
             up = base + side * _CONSTITUENT_STEP * heights[node.parent]
             _link(sheet, centres[node.parent], up, centres[i], y, side, sure)
-        if i not in has_nodes:
+        if not below[i]:
             for word in range(node.first, node.end):
                 _link(sheet, centres[i], y, places[word], base, side, sure)
         sheet.add(

@@ -18,13 +18,14 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Sequence
+from itertools import chain
 from typing import Any
 
 import numpy as np
 
 from corpuscle.measure.bootstrap import bootstrap_all, compare
 from corpuscle.measure.result import Comparison, Result, Shown, resampled, signature
-from corpuscle.text.standoff import Mention, Standoff
+from corpuscle.text.standoff import Standoff
 
 KINDS = ("strict", "relaxed", "simple", "complex", "discontinuous")
 """What is counted; each has four columns: found mentions that are right, found, gold mentions that are found, gold."""
@@ -94,18 +95,16 @@ def mention_counts(
         if right.text != guess.text:
             raise ValueError(f"document {number} ({right.name or 'without a name'}) has another text")
         wanted, got = _keys(right, only), _keys(guess, only)
-
-        def strict(want: set[Key], have: set[Key]) -> list[int]:
-            return [len(have & wanted), len(have), len(want & got), len(want)]
-
+        both = wanted & got
         touched = [_matched(got, wanted)] * 2 if one_to_one else [_touching(got, wanted), _touching(wanted, got)]
         gaps = {key for key in wanted | got if _has_gap(key, right.text)}
         complex_wanted, complex_got = (side & (gaps | _shared(side)) for side in (wanted, got))
-        rows.append([
-            *strict(wanted, got), touched[0], len(got), touched[1], len(wanted),
-            *strict(wanted - complex_wanted, got - complex_got), *strict(complex_wanted, complex_got),
-            *strict(wanted & gaps, got & gaps),
-        ])  # fmt: skip
+        kinds = (wanted, got), (wanted - complex_wanted, got - complex_got), (complex_wanted, complex_got)
+        strict, *others = [
+            [len(have & both), len(have), len(want & both), len(want)]
+            for want, have in (*kinds, (wanted & gaps, got & gaps))
+        ]
+        rows.append([*strict, touched[0], len(got), touched[1], len(wanted), *chain.from_iterable(others)])
     return np.array(rows, np.float64).reshape(-1, 4 * len(KINDS))
 
 

@@ -182,7 +182,7 @@ def analyses(
     rates["a1"] = of("first")  # the headline comes last
     figures, interval = bootstrap_all(statistics, rates, draws=draws, seed=seed)
     figures |= {
-        "words": len(ranks), "sentences": len(filled), "unseen_words": int((~known).sum()),
+        "words": len(ranks), "sentences": len(statistics), "unseen_words": int((~known).sum()),
         "ambiguous_words": int(many.sum()),
     }  # fmt: skip
     how = signature("a1", ties="analyser", interval=resampled("sentences", draws, seed))

@@ -8,10 +8,9 @@ task (``sentence source target [S|P] [weight]``, all counted from 1), one line a
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -52,14 +51,12 @@ class Alignments:
         from corpuscle.text.html import show_links
 
         if self.bitext is None:
-            return str(table(("pair", "links"), enumerate(map(" ".join, islice(self._lines(), 10)), 1)))
+            links = (self.pair(i).tolist() for i in range(min(10, len(self))))
+            rows = enumerate((" ".join(f"{i}-{j}" for i, j in each) for each in links), 1)
+            return str(table(("pair", "links"), rows))
         words = zip(self.bitext.source, self.bitext.target, strict=True)
         pairs = ((*sides, list(map(tuple, self.pair(i).tolist()))) for i, sides in enumerate(words))
         return show_links(pairs, len(self))
-
-    def _lines(self) -> Iterator[list[str]]:
-        """The links of each pair as files have them."""
-        return ([f"{i}-{j}" for i, j in self.pair(number).tolist()] for number in range(len(self)))
 
     @classmethod
     def from_pairs(
@@ -333,11 +330,9 @@ class AlignmentMatrix:
     def links(self, threshold: float = 0.5) -> Alignments:
         """The links whose weight is at least ``threshold``, with their weights."""
         chosen = np.flatnonzero(self.weights >= threshold)
-        starts = self.starts
-        pairs = np.searchsorted(starts, chosen, side="right") - 1
-        cells = chosen - starts[pairs]
-        width = self.shapes[pairs, 1]
-        links = np.column_stack([cells // np.maximum(width, 1), cells % np.maximum(width, 1)]).astype(np.int32)
+        pairs = np.searchsorted(self.starts, chosen, side="right") - 1
+        cells = chosen - self.starts[pairs]
+        links = np.column_stack(np.divmod(cells, self.shapes[pairs, 1])).astype(np.int32)
         counts = np.bincount(pairs, minlength=len(self))
         return Alignments(links, starts_of(counts), np.ones(len(links), bool), self.weights[chosen].astype(np.float64))
 

@@ -127,9 +127,8 @@ def read_any(path: AnyPath, encoding: str | None = None) -> Decoded:
     except UnicodeDecodeError:
         if encoding is not None:
             return _decoded(data, encoding, path, marked=False)
-    rows = data.split(b"\n")
     texts, bad = [], []
-    for number, row in enumerate(rows, 1):
+    for number, row in enumerate(data.split(b"\n"), 1):
         try:
             texts.append(row.decode())
         except UnicodeDecodeError:

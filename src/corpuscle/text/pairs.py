@@ -27,7 +27,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from corpuscle.errors import InputError, SettingError
@@ -248,13 +248,6 @@ def parse_phrase(text: str) -> Phrase | tuple[Term, ...]:
     terms = tuple(Term(word, tag or "") for word, tag, _, _ in found)
     if len(heads) < len(terms):
         raise ValueError("some of its words have heads, others none")
-    _check_tree(heads)
-    relations = tuple(relation or ("_" if head else "root") for head, (*_, relation) in zip(heads, found, strict=True))
-    return Phrase(terms, tuple(heads), relations)
-
-
-def _check_tree(heads: Sequence[int]) -> None:
-    """``ValueError`` unless the heads are a tree."""
     if heads.count(0) != 1:
         raise ValueError(f"{heads.count(0)} of its words are the root (head 0), where one must be")
     for number, head in enumerate(heads, 1):
@@ -266,6 +259,8 @@ def _check_tree(heads: Sequence[int]) -> None:
                 raise ValueError(f"word {number} hangs on itself: the heads run in a circle")
             seen.add(head)
             head = heads[head - 1]
+    relations = tuple(relation or ("_" if head else "root") for head, (*_, relation) in zip(heads, found, strict=True))
+    return Phrase(terms, tuple(heads), relations)
 
 
 def read_triples(path: AnyPath) -> list[Triple]:
@@ -288,13 +283,7 @@ def read_triples(path: AnyPath) -> list[Triple]:
 
 def read_judgements(path: AnyPath) -> list[Judgement]:
     """Read judgements on phrases, see above."""
-    found = list(_judgements(path))
-    if not found:
-        raise InputError(path, None, "there are no judgements in it")
-    return found
-
-
-def _judgements(path: AnyPath) -> Iterator[Judgement]:
+    found: list[Judgement] = []
     names: tuple[str, ...] = ()
     separator: str | None = None
     for number, line in read_lines(path):
@@ -315,7 +304,10 @@ def _judgements(path: AnyPath) -> Iterator[Judgement]:
             raise InputError(path, number, f"{len(fields)} fields, where {len(names) or 8} are expected")
         if not all(fields):
             raise InputError(path, number, f"field {fields.index('') + 1} is empty")
-        yield _judgement(fields, names, path, number)
+        found.append(_judgement(fields, names, path, number))
+    if not found:
+        raise InputError(path, None, "there are no judgements in it")
+    return found
 
 
 def _judgement(fields: Sequence[str], names: Sequence[str], path: AnyPath, line: int) -> Judgement:
@@ -331,9 +323,8 @@ def _judgement(fields: Sequence[str], names: Sequence[str], path: AnyPath, line:
         except ValueError as error:
             raise InputError(path, line, str(error)) from None
     if "landmark" in row:
-        first = [Term(row["verb"], "VERB")]
-        first = [Term(row[name], "NOUN") for name in ("subject", "noun") if name in row] + first
-        first += [Term(row["object"], "NOUN")] if "object" in row else []
+        parts = {"subject": "NOUN", "noun": "NOUN", "verb": "VERB", "object": "NOUN"}
+        first = [Term(row[name], tag) for name, tag in parts.items() if name in row]
         return Judgement(phrase_of(first), phrase_of([Term(row["landmark"], "VERB")]), rating, subject, landmark=True)
     if row:
         words, kind = fields[:4], "verbobjects"

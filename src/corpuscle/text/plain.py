@@ -177,7 +177,8 @@ def read_document_index(path: AnyPath) -> tuple[np.ndarray, list[str] | None]:
     """
     rows: list[tuple[int, int]] = []
     labels: list[str] = []
-    names, label, end = list[str](), "", 0
+    names, end = list[str](), 0
+    label: str | None = None
     for number, fields in read_table(path):
         if not names:
             header = not fields[0].isdecimal() or "lines" in fields
@@ -185,7 +186,7 @@ def read_document_index(path: AnyPath) -> tuple[np.ndarray, list[str] | None]:
             if "first_line" not in names or "lines" not in names:
                 raise InputError(path, number, "a document index has the columns first_line and lines")
             others = [name for name in names if name not in ("first_line", "lines")]
-            label = "id" if "id" in names else others[0] if others else ""
+            label = "id" if "id" in names else next(iter(others), None)
             if header:
                 continue
         if len(fields) != len(names):
@@ -201,8 +202,9 @@ def read_document_index(path: AnyPath) -> tuple[np.ndarray, list[str] | None]:
             raise InputError(path, number, "documents come in order, do not overlap, and lines count from 1")
         end = first + length
         rows.append((first, length))
-        labels.append(row.get(label, ""))
-    return np.array(rows, np.int64).reshape(-1, 2), labels if label else None
+        if label is not None:
+            labels.append(row[label])
+    return np.array(rows, np.int64).reshape(-1, 2), None if label is None else labels
 
 
 def _by_index(corpus: Corpus, path: AnyPath, blank: str) -> Corpus:

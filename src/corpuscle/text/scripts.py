@@ -98,19 +98,14 @@ WORD_TYPES = _word_types()
 """The type of a word by the joined masks of its characters: uint8 (2048,)."""
 
 
-def _class_of(code: int) -> int:
-    """The class of a code point that is in no range."""
-    category = unicodedata.category(chr(code))
-    return _BY_CATEGORY.get(category, _OTHER if category[0] in "LMN" else _PUNCTUATION)
-
-
 def _masks(codes: np.ndarray) -> np.ndarray:
     """The masks of code points: uint16, of the same shape."""
     distinct, inverse = np.unique(codes, return_inverse=True)
     place = np.maximum(np.searchsorted(_FIRSTS, distinct, "right") - 1, 0)
     inside = (_FIRSTS[place] <= distinct) & (distinct <= _LASTS[place])
     kinds = np.where(inside, _KINDS[place], 0)
-    kinds[~inside] = [_class_of(code) for code in distinct[~inside].tolist()]
+    categories = [unicodedata.category(chr(code)) for code in distinct[~inside].tolist()]
+    kinds[~inside] = [_BY_CATEGORY.get(c, _OTHER if c[0] in "LMN" else _PUNCTUATION) for c in categories]
     return (1 << kinds).astype(np.uint16)[inverse]
 
 
@@ -286,7 +281,9 @@ _EXTEND = _points("200C FF9E-FF9F 1F3FB-1F3FF E0020-E007F") | _points(
 )
 _SYMBOLS = _points("A9 AE 203C 2049 2122 2139 3030 303D 3297 3299")
 _VIRAMA = _points("94D 9CD ACD B4D C4D D4D")
-_CONJOINING = tuple(f"{script} LETTER" for script in "DEVANAGARI BENGALI GUJARATI ORIYA TELUGU MALAYALAM".split())
+_CONJOINING = (
+    "DEVANAGARI LETTER", "BENGALI LETTER", "GUJARATI LETTER", "ORIYA LETTER", "TELUGU LETTER", "MALAYALAM LETTER",
+)  # fmt: skip
 
 
 def _cluster_class(code: int) -> str:
@@ -320,15 +317,11 @@ def _cluster_class(code: int) -> str:
     emoji = 0x1F000 <= code <= 0x1FAFF or 0x2190 <= code <= 0x2BFF
     if code in _SYMBOLS or (emoji and category in ("So", "Sm", "Cn")):
         return "X"
-    if category == "Lo" and unicodedata.name(char, "").startswith(_CONJOINING) and not _is_vowel(char):
-        return "K"
+    if category == "Lo" and unicodedata.name(char, "").startswith(_CONJOINING):
+        # Independent vowels of the Indic scripts do not join; they stand before the consonant KA in each block.
+        place = code & 0x7F
+        return "O" if place < 0x15 or place in (0x60, 0x61) or 0x71 <= place <= 0x77 else "K"
     return "O"
-
-
-def _is_vowel(char: str) -> bool:
-    """Independent vowels of the Indic scripts do not join; they stand before the consonant KA in each block."""
-    code = ord(char)
-    return code & 0x7F < 0x15 or code & 0x7F in (0x60, 0x61) or 0x71 <= code & 0x7F <= 0x77
 
 
 class Classes(dict[int, str]):

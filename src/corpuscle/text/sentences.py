@@ -31,16 +31,19 @@ import numpy as np
 
 from corpuscle.text.scripts import Classes
 
-TITLES = frozenset("mr mrs ms dr prof st rev capt lt sgt gov sen mt ft mme mlle sra srta".split())
+TITLES = frozenset((
+    "mr", "mrs", "ms", "dr", "prof", "st", "rev", "capt", "lt", "sgt", "gov", "sen", "mt", "ft", "mme", "mlle", "sra",
+    "srta",
+))  # fmt: skip
 """Abbreviations before names, so common that even a short text should have them, though it cannot teach them."""
 
-COMMON_ABBREVIATIONS = frozenset(
-    "jr sr vs etc cf approx dept univ inc ltd corp bros ph.d m.sc jan feb aug sept oct nov dec "
-    "bzw usw evtl ggf vgl".split()
-)
+COMMON_ABBREVIATIONS = frozenset((
+    "jr", "sr", "vs", "etc", "cf", "approx", "dept", "univ", "inc", "ltd", "corp", "bros", "ph.d", "m.sc",
+    "jan", "feb", "aug", "sept", "oct", "nov", "dec", "bzw", "usw", "evtl", "ggf", "vgl",
+))  # fmt: skip
 """The same for abbreviations that may stand at the end of a sentence."""
 
-NUMBERED = frozenset("no nos nr art ch fig p pp sec vol op ca".split())
+NUMBERED = frozenset({"no", "nos", "nr", "art", "ch", "fig", "p", "pp", "sec", "vol", "op", "ca"})
 """Abbreviations only before a number: elsewhere they are words."""
 
 _SEVERAL = 1 << 16
@@ -176,7 +179,12 @@ def _belongs(stretch: Stretch, usage: Usage, stop: int) -> bool:
     if first == ord("0"):
         if stretch.classes[stretch.begins[stop - 1] : stretch.ends[stop - 1]].strip(b"0") or length > 3:
             return False
-        return (_begins_item(stretch, stop - 1) and following != 0) or (following == ord("a") and usage.cased)
+        if following == ord("a") and usage.cased:
+            return True
+        # It may number an item of a list: first on a line, after the end of a sentence or a blank line.
+        gap = stretch.classes[stretch.ends[stop - 2] : stretch.begins[stop - 1]] if stop > 1 else b"NN"
+        ended = b"N" in gap and stretch.classes[stretch.ends[stop - 2] - 1] in b".!T:"
+        return (ended or gap.count(b"N") > 1) and following != 0
     if first not in _LETTERS:
         return False
     if length == 1 and first == ord("A"):
@@ -185,14 +193,6 @@ def _belongs(stretch: Stretch, usage: Usage, stop: int) -> bool:
     if word in NUMBERED and following == ord("0"):
         return True
     return word in usage.abbreviations
-
-
-def _begins_item(stretch: Stretch, number: int) -> bool:
-    """Whether a number stands where an item of a list begins: first on a line, after a sentence's end or blank line."""
-    if number == 0:
-        return True
-    gap = stretch.classes[stretch.ends[number - 1] : stretch.begins[number]]
-    return gap.count(b"N") > 1 or (b"N" in gap and stretch.classes[stretch.ends[number - 1] - 1] in b".!T:")
 
 
 def sentence_ends(stretch: Stretch, joined: np.ndarray, usage: Usage) -> np.ndarray:

@@ -33,7 +33,6 @@ from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
 from corpuscle.errors import InputError
-from corpuscle.text import standoff
 from corpuscle.text.files import AnyPath, read_blocks, read_lines, read_raw, reading, write_atomically
 
 Spans = tuple[tuple[int, int], ...]
@@ -185,6 +184,8 @@ def _fields(value: Any, what: str, allowed: dict[str, Any]) -> dict[str, Any]:
             raise Fault(f"the field {name!r} of {what} is no {wanted.__name__}")
         if isinstance(value[name], str):
             _plain(value[name])
+    if "attributes" in allowed:
+        value["attributes"] = tuple(Attribute(_plain(name), _plain(said)) for name, said in value["attributes"].items())
     return value
 
 
@@ -209,7 +210,7 @@ def _mention(value: Any, length: int) -> Mention:
     spans = tuple((begin, end) for begin, end in fields["spans"])
     if fault := span_fault(spans, length):
         raise Fault(fault)
-    return Mention(fields["type"], spans, fields["id"], fields["concept"], _attributes(fields))
+    return Mention(fields["type"], spans, fields["id"], fields["concept"], fields["attributes"])
 
 
 def _relation(value: Any) -> Relation:
@@ -219,11 +220,7 @@ def _relation(value: Any) -> Relation:
         if not isinstance(argument, list) or len(argument) != 2:
             raise Fault("an argument of a relation must be a pair of role and id")
     arguments = tuple((_plain(role), _plain(id)) for role, id in fields["arguments"])
-    return Relation(fields["type"], arguments, fields["id"], fields["trigger"], _attributes(fields))
-
-
-def _attributes(fields: dict[str, Any]) -> tuple[Attribute, ...]:
-    return tuple(Attribute(_plain(name), _plain(value)) for name, value in fields["attributes"].items())
+    return Relation(fields["type"], arguments, fields["id"], fields["trigger"], fields["attributes"])
 
 
 def write_standoff_json(documents: Iterable[Standoff], path: AnyPath) -> None:
@@ -338,7 +335,7 @@ def _parse(line: str, name: str, text: str) -> Mention | Relation:
         if not 4 <= len(fields) <= 6 or not fields[3]:
             raise Fault("expected: article, start, end, text, type, and perhaps concept and parts, separated by tabs")
         spans = ((int(fields[0]), int(fields[1])),)
-        if fault := standoff.span_fault(spans, len(text)):
+        if fault := span_fault(spans, len(text)):
             raise Fault(fault)
         covered = Standoff(text).covered(Mention("", spans))
         if covered != fields[2]:
@@ -362,7 +359,7 @@ def write_pubtator(documents: Iterable[Standoff], path: AnyPath) -> None:
             title, abstract = text.split("\n")
             records: list[Mention | Relation] = [*document.mentions, *document.relations]
             parse, form = partial(_parse, name=name, text=text), partial(_form, name=name, text=text, path=path)
-            lines = standoff.merge_lines(document.lines, parse, records, form)
+            lines = merge_lines(document.lines, parse, records, form)
             output.write("\n".join([f"{name}|t|{title}", f"{name}|a|{abstract}", *lines, "\n"]))
 
 

@@ -25,8 +25,6 @@ from corpuscle.text.origin import Origin, Sourced
 LAYERS = ("lemmas", "tags", "xpos", "features", "relations", "deps", "misc")
 """The layers of a treebank beside ``heads``, in the order of the columns of a CoNLL-U file."""
 
-_NO_HEAD = -1
-
 
 @dataclass(frozen=True, eq=False)
 class Insertions:
@@ -72,6 +70,9 @@ class Insertions:
         return Insertions.build((new, *line) for new, old in enumerate(chosen.tolist()) for line in self.of(old))
 
 
+_NOTHING = Insertions.build()
+
+
 @dataclass(frozen=True, eq=False)
 class Treebank(Sourced):
     """Sentences with trees and tags. All layers are as long as ``corpus.tokens``.
@@ -94,8 +95,8 @@ class Treebank(Sourced):
     deps: Layer
     misc: Layer
     comments: tuple[tuple[str, ...], ...]
-    ranges: Insertions
-    empties: Insertions
+    ranges: Insertions = _NOTHING
+    empties: Insertions = _NOTHING
 
     @classmethod
     def from_sentences(
@@ -130,11 +131,10 @@ class Treebank(Sourced):
         lines = tuple(tuple(rows) for rows in comments) if comments is not None else ((),) * len(corpus)
         if len(lines) != len(corpus):
             raise ValueError(f"comments for {len(lines)} sentences, but there are {len(corpus)}")
-        numbers = np.full(len(tokens), _NO_HEAD, np.int32)
+        numbers = np.full(len(tokens), -1, np.int32)
         if heads is not None:
             numbers[:] = flattened("heads", heads, sentences)
-        nothing = Insertions.build()
-        return cls(corpus, numbers, **columns, comments=lines, ranges=nothing, empties=nothing)
+        return cls(corpus, numbers, **columns, comments=lines)
 
     @classmethod
     def checked(cls, value: Any) -> Treebank:
@@ -247,15 +247,9 @@ class Treebank(Sourced):
         place[kept] = np.arange(len(kept)) - np.repeat(new_starts[:-1], lengths) + 1
         origin = None if self.origin is None else self.origin[chosen].by_item()
         corpus = Corpus(self.corpus.tokens[kept], new_starts, self.corpus.vocab, origin=origin)
-        nothing = Insertions.build()
-        return Treebank(
-            corpus,
-            place[heads].astype(np.int32),
-            **{name: getattr(self, name)[kept] for name in LAYERS},
-            comments=tuple(self.comments[i] for i in chosen),
-            ranges=nothing,
-            empties=nothing,
-        )
+        layers = {name: getattr(self, name)[kept] for name in LAYERS}
+        comments = tuple(self.comments[i] for i in chosen)
+        return Treebank(corpus, place[heads].astype(np.int32), **layers, comments=comments)
 
     def sentence_heads(self, index: int) -> np.ndarray:
         """The heads of one sentence (a view)."""

@@ -15,7 +15,6 @@ and are left out; what is highlighted (``hi``) is. White space in a segment is o
 
 from __future__ import annotations
 
-import re
 import zipfile
 from collections import Counter
 from typing import Any
@@ -24,6 +23,7 @@ from xml.parsers import expat
 
 from corpuscle.errors import InputError, SettingError
 from corpuscle.text.files import AnyPath, decode, open_bytes, reading
+from corpuscle.text.vocab import SPACES
 
 DEEPEST = 100
 """How deeply elements may be nested."""
@@ -86,7 +86,11 @@ MOST_TEXT = 256 * 1024 * 1024
 """How many bytes of XML are read of a document."""
 
 _BLOCK = 1 << 20
-_UNREAD = {"text:tracked-changes", "office:annotation", "text:note", "w:del", "w:footnote", "w:comment"}
+_UNREAD = {
+    "text:tracked-changes", "office:annotation", "text:note", "w:del", "w:footnote", "w:comment",
+    "bpt", "ept", "it", "ph", "ut",
+}  # fmt: skip
+"""Elements whose text is no part of a document or segment."""
 
 
 def _part(path: AnyPath, name: str) -> Element:
@@ -123,19 +127,11 @@ def _text(element: Element, spaces: dict[str, str], wanted: set[str] | None) -> 
 
 
 def _paragraphs(root: Element, tags: set[str], spaces: dict[str, str], wanted: set[str] | None) -> list[str]:
-    found: list[str] = []
-
-    def visit(element: Element) -> None:
-        if element.tag in _UNREAD:
-            return
-        if element.tag in tags:
-            found.append(" ".join(_text(element, spaces, wanted).split(" ")).strip())
-            return
-        for child in element:
-            visit(child)
-
-    visit(root)
-    return found
+    if root.tag in _UNREAD:
+        return []
+    if root.tag in tags:
+        return [_text(root, spaces, wanted).strip()]
+    return [paragraph for child in root for paragraph in _paragraphs(child, tags, spaces, wanted)]
 
 
 def read_docx(path: AnyPath) -> list[str]:
@@ -150,10 +146,6 @@ def read_odt(path: AnyPath) -> list[str]:
     return _paragraphs(_part(path, "content.xml"), {"text:p", "text:h"}, spaces, None)
 
 
-_SPACE = re.compile(r"[ \t\n\r\v\f]+")
-_CODES = {"bpt", "ept", "it", "ph", "ut"}
-
-
 def read_tmx(path: AnyPath, source: str | None = None, target: str | None = None) -> tuple[list[str], list[str]]:
     """The segments of two languages, those of all units that have both.
 
@@ -165,7 +157,15 @@ def read_tmx(path: AnyPath, source: str | None = None, target: str | None = None
     root = read_xml(path)
     if root.tag != "tmx":
         raise InputError(path, None, f"not a TMX file: its root element is {root.tag!r}")
-    units = [_variants(unit, path, number) for number, unit in enumerate(root.iter("tu"), 1)]
+    units: list[dict[str, str]] = []
+    for unit in root.iter("tu"):
+        units.append({})
+        for variant in unit.findall("tuv"):
+            language = (variant.get("xml:lang") or variant.get("lang") or "").lower()
+            segments = variant.findall("seg")
+            if not language or len(segments) != 1:
+                raise InputError(path, None, f"unit {len(units)}: every tuv needs a language (xml:lang) and one seg")
+            units[-1].setdefault(language, SPACES.sub(" ", _text(segments[0], {}, None)).strip(" "))
     languages = Counter(language for unit in units for language in unit)
     if source is None or target is None:
         header = root.find("header")
@@ -182,31 +182,9 @@ def read_tmx(path: AnyPath, source: str | None = None, target: str | None = None
         raise InputError(path, None, f"no segment in {missing!r}; it has {', '.join(sorted(languages))}")
     if left & right:
         raise SettingError(f"{source!r} and {target!r} are the same language in {path}")
-    pairs = [(_first(unit, left), _first(unit, right)) for unit in units]
-    both = [(a, b) for a, b in pairs if a is not None and b is not None]
+    sides = [[[unit[name] for name in unit if name in names] for names in (left, right)] for unit in units]
+    both = [(ours[0], theirs[0]) for ours, theirs in sides if ours and theirs]
     return [a for a, _ in both], [b for _, b in both]
-
-
-def _variants(unit: Element, path: AnyPath, number: int) -> dict[str, str]:
-    """The segment of each language of a unit."""
-    found: dict[str, str] = {}
-    for variant in unit.findall("tuv"):
-        language = (variant.get("xml:lang") or variant.get("lang") or "").lower()
-        segments = variant.findall("seg")
-        if not language or len(segments) != 1:
-            raise InputError(path, None, f"unit {number}: every tuv needs a language (xml:lang) and one seg")
-        found.setdefault(language, _SPACE.sub(" ", _segment_text(segments[0])).strip(" "))
-    return found
-
-
-def _segment_text(element: Element) -> str:
-    """The text of a segment without its codes."""
-    parts = [element.text or ""]
-    for child in element:
-        if child.tag not in _CODES:
-            parts.append(_segment_text(child))
-        parts.append(child.tail or "")
-    return "".join(parts)
 
 
 def _names(languages: Counter[str], wanted: str) -> set[str]:
@@ -214,7 +192,3 @@ def _names(languages: Counter[str], wanted: str) -> set[str]:
     name = wanted.lower().replace("_", "-")
     same = {language for language in languages if language.replace("_", "-") == name}
     return same or {language for language in languages if language.replace("_", "-").startswith(name + "-")}
-
-
-def _first(unit: dict[str, str], languages: set[str]) -> str | None:
-    return next((text for language, text in unit.items() if language in languages), None)
