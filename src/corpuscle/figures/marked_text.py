@@ -94,9 +94,6 @@ def draw_mentions(
     return sheet.finish(title, said or "no mentions")
 
 
-# ---- readings
-
-
 _READING_WIDEST, _COLUMN, _READING_GAP, _ROW, _TOP, _SIZE = 760, 150, 14, 32, 30, 12
 """Of the picture, of a column of readings, between columns, and of one reading; smaller letters of readings."""
 
@@ -128,9 +125,6 @@ def draw_readings(words: Sequence[WordShown], *, title: str = "Readings") -> str
                       class_=f"f{min(rank, COLOURS - 1)}")  # fmt: skip
         said.append(f"{word.form}: {', '.join(f'{text} {share:.0%}' for text, share in word.readings)}")
     return sheet.finish(title, "; ".join(said) or "no words")
-
-
-# ---- topics
 
 
 _MARGIN, _TOPIC_LINE, _BAR = 10.0, 20.0, 90.0

@@ -250,9 +250,6 @@ def bar_plot(
     return sheet.finish(title, description or f"{value_label or 'Bars'}: {spoken}")
 
 
-# ---- axes
-
-
 @dataclass(frozen=True)
 class Axis:
     """A range of numbers, where its ticks are, and the interval of the sheet it is drawn on."""
@@ -349,9 +346,6 @@ def label(value: float) -> str:
     if abs(value) >= 1000:
         return f"{value:,.0f}"
     return f"{value:.4g}"
-
-
-# ---- boxes
 
 
 _BOX = 15.0

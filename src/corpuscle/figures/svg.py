@@ -145,9 +145,6 @@ class Sheet:
         )
 
 
-# ---- files
-
-
 ZOOM = 2
 """Pixels of a PNG for each unit of the drawing, so that it is sharp on good screens and in print."""
 

@@ -82,9 +82,6 @@ def merge_tree(
     return sheet.finish(title, shown)
 
 
-# ---- arcs
-
-
 _STEP, _GAP = 28, 18
 _PEAK = 0.75
 """A curve reaches this part of the height of its control points."""
@@ -171,9 +168,6 @@ def _arc(
     tail = -4 if rise < 0 else 4
     arrow = f"M{end:.1f} {base:.1f}l-3 {tail}h6z"
     sheet.add("path", d=arrow, class_=f"f{colour}", opacity=sure)
-
-
-# ---- constituents
 
 
 _CONSTITUENT_STEP, _CONSTITUENT_GAP = 34.0, 14.0

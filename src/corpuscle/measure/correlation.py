@@ -158,9 +158,6 @@ def human_ceiling(ratings: Any, items: Any, subjects: Any) -> float:
     return float(np.mean(kept)) if kept else float("nan")
 
 
-# ---- agreement of annotators
-
-
 def _alpha(sums: np.ndarray) -> np.ndarray:
     """Alpha of sums (..., 2 + labels): observed disagreement, pairs that agree, and how often each label was given."""
     observed, counts = sums[..., 0], sums[..., 2:]

@@ -80,13 +80,7 @@ def _statistics(gold: Treebank, found: Treebank, mode: str, punct: str = "auto")
 
 
 def attachment(
-    gold: Treebank,
-    found: Treebank,
-    *,
-    mode: str = "plain",
-    punct: str = "auto",
-    draws: int = 1000,
-    seed: int = 1,
+    gold: Treebank, found: Treebank, *, mode: str = "plain", punct: str = "auto", draws: int = 1000, seed: int = 1
 ) -> Result:
     """UAS, LAS, complete trees and roots, each with its interval; the headline is LAS."""
     statistics = _statistics(gold, found, mode, punct)

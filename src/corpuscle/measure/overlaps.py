@@ -41,7 +41,6 @@ def _candidate(given, row):
 
 @part
 def _reference(given, r):
-    """The tokens of a reference."""
     return given.references[given.reference_starts[r] : given.reference_starts[r + 1]]
 
 

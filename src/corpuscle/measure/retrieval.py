@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.sparse import issparse
 
-from corpuscle.compiled import frozen, kernel, part
+from corpuscle.compiled import frozen, kernel
 from corpuscle.measure.bootstrap import bootstrap_ratio
 from corpuscle.measure.result import Result, Shown, resampled, signature
 
@@ -41,12 +41,6 @@ class Ranked(NamedTuple):
     r_precision: np.ndarray
     average: np.ndarray
     skipped: int
-
-
-@part
-def _before(distances, a, b):
-    """Whether item a stands before item b."""
-    return distances[a] < distances[b] or (distances[a] == distances[b] and a < b)
 
 
 @kernel
@@ -77,7 +71,8 @@ def _rank_block(distances, labels, first, levels, r_precision, average):
                 low, high = 0, count
                 while low < high:
                     middle = (low + high) // 2
-                    if _before(row, relevant[middle], j):
+                    i = relevant[middle]
+                    if row[i] < row[j] or (row[i] == row[j] and i < j):
                         low = middle + 1
                     else:
                         high = middle

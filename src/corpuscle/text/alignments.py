@@ -186,20 +186,19 @@ def read_links(path: AnyPath, sentences: int | None = None) -> Alignments:
     see ``sentences`` in ``read_naacl``."""
     lines = list(read_lines(path))
     first: list[str] = next((fields for _, line in lines if (fields := line.split())), [])
-    return _naacl(lines, path, sentences) if len(first) >= 3 and first[0].isdigit() else _pharaoh(lines, path)
+    if len(first) >= 3 and first[0].isdigit():
+        return read_naacl(path, sentences, lines)
+    return read_pharaoh(path, lines)
 
 
-def read_pharaoh(path: AnyPath) -> Alignments:
-    """Read Pharaoh links, one line a sentence pair; a blank line is a pair without links."""
-    return _pharaoh(read_lines(path), path)
-
-
-def _pharaoh(lines: Iterable[tuple[int, str]], path: AnyPath) -> Alignments:
+def read_pharaoh(path: AnyPath, lines: Iterable[tuple[int, str]] | None = None) -> Alignments:
+    """Read Pharaoh links, one line a sentence pair; a blank line is a pair without links. ``lines``: those of the file,
+    if they have been read."""
     rows: list[tuple[int, int, int]] = []
     sure: list[bool] = []
     weights: list[float | None] = []
     number = 0
-    for number, line in lines:
+    for number, line in read_lines(path) if lines is None else lines:
         before = len(rows)
         for token in line.split():
             match = _LINK.fullmatch(token)
@@ -234,18 +233,17 @@ def _check_weights(alignments: Alignments, path: AnyPath) -> None:
         raise InputError(path, None, "the weights of links are finite and not negative")
 
 
-def read_naacl(path: AnyPath, sentences: int | None = None) -> Alignments:
+def read_naacl(
+    path: AnyPath, sentences: int | None = None, lines: Iterable[tuple[int, str]] | None = None
+) -> Alignments:
     """Read links in the format of the NAACL 2003 shared task.
 
     A link given as sure and as possible is sure. ``sentences`` is the number of sentence pairs; without it, it is the
-    highest number in the file, since pairs without links do not occur there.
+    highest number in the file, since pairs without links do not occur there. ``lines``: those of the file, if they
+    have been read.
     """
-    return _naacl(read_lines(path), path, sentences)
-
-
-def _naacl(lines: Iterable[tuple[int, str]], path: AnyPath, sentences: int | None) -> Alignments:
     found: dict[tuple[int, int, int], tuple[bool, float | None]] = {}
-    for number, line in lines:
+    for number, line in read_lines(path) if lines is None else lines:
         fields = line.split()
         if not 3 <= len(fields) <= 5 or not all(map(_NUMBER.fullmatch, fields[:3])):
             raise InputError(path, number, "expected: sentence source target [S|P] [weight]")

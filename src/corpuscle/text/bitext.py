@@ -126,7 +126,6 @@ def _check_separator(separator: str) -> None:
 
 
 def _split(path: AnyPath, separator: str) -> tuple[list[str], list[str]]:
-    """The two sides of all lines."""
     left, right, text = [], [], decode(open_bytes(path), path)
     for number, line in enumerate(text.removesuffix("\n").split("\n") if text else (), 1):
         sides = line.split(TAB) if separator == TAB else _BARS.split(line)

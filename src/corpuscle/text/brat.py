@@ -13,7 +13,7 @@ import os
 import re
 from collections import defaultdict
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from corpuscle.errors import InputError, warn
 from corpuscle.text.files import AnyPath, read_lines, read_raw, write_atomically
@@ -190,7 +190,6 @@ def _lines(document: Standoff, path: str) -> list[str]:
 
 
 def _form(record: _Line, path: str) -> str:
-    """The canonical line of a record."""
     if isinstance(record, str):
         line = record
     elif isinstance(record, _Text):
@@ -226,15 +225,10 @@ def _with_ids(document: Standoff) -> Standoff:
                 used.add(id)
                 return id
 
-    def named(attributes: tuple[Attribute, ...]) -> tuple[Attribute, ...]:
-        return tuple(attribute._replace(id=name(attribute.id, "AM")) for attribute in attributes)
+    def named(each: Any, letter: str) -> Any:
+        attributes = tuple(attribute._replace(id=name(attribute.id, "AM")) for attribute in each.attributes)
+        return dataclasses.replace(each, id=name(each.id, letter), attributes=attributes)
 
-    mentions = tuple(
-        dataclasses.replace(each, id=name(each.id, "T"), attributes=named(each.attributes))
-        for each in document.mentions
-    )
-    relations = tuple(
-        dataclasses.replace(each, id=name(each.id, "E" if each.trigger else "R"), attributes=named(each.attributes))
-        for each in document.relations
-    )
+    mentions = tuple(named(each, "T") for each in document.mentions)
+    relations = tuple(named(each, "E" if each.trigger else "R") for each in document.relations)
     return dataclasses.replace(document, mentions=mentions, relations=relations)

@@ -147,9 +147,7 @@ def words_of(forms: Sequence[str], morphs: Sequence[str], glosses: Sequence[str]
     made = []
     for form, broken, gloss in zip_longest(forms, morphs, glosses, fillvalue=""):
         parts, meanings = (_BREAKS.split(text) if text else [] for text in (broken, gloss))
-        if len(parts) != len(meanings):
-            meanings = meanings if not parts else [*meanings, *[""] * len(parts)][: len(parts)]
-        pairs = tuple(Morph(a, b) for a, b in zip(parts, meanings, strict=False))
+        pairs = tuple(map(Morph, parts, [*meanings, *[""] * len(parts)]))
         made.append(Word(form or _BREAKS.sub("", broken), pairs, gloss if not pairs else ""))
     return tuple(word for word in made if word.form)
 
@@ -194,9 +192,6 @@ def completed(
         return replace(word, gloss=glosses[word.form] + mark) if word.form in glosses else word
 
     return replace(phrase, words=tuple(map(complete, words)))
-
-
-# ---- out
 
 
 _STYLE = """
@@ -279,24 +274,37 @@ def write_interlinear(texts: Sequence[Interlinear], path: AnyPath) -> None:
         file.write(made(texts))
 
 
+_Key = tuple[str, str, str]
+"""The level, type and language of an item."""
+
+_ITEMS = (
+    ("translation", "phrase", ("gls",)),
+    ("glosses", "morph", ("gls",)),
+    ("word glosses", "word", ("gls",)),
+    ("words", "word", ("txt",)),
+    ("morphs", "morph", ("txt", "cf")),
+    ("transcription", "phrase", ("txt",)),
+)
+"""Role, level and types of items, the most frequent language of the first type that a file has."""
+
+
 def read_flextext(path: AnyPath, tiers: Mapping[str, str] | None = None) -> Interlinear:
     """The phrases of all texts of a file; ``tiers``: role -> type and language of an item (``phrase gls fr``)."""
     root = read_xml(path)
     if root.tag != "document":
         raise InputError(path, None, f"not a FLEx text: its root element is {root.tag!r}")
-    counts: Counter[tuple[str, str, str]] = Counter()
+    counts: Counter[_Key] = Counter()
     for level in ("phrase", "word", "morph"):
         for part in root.iter(level):
             if level != "phrase" or part.find("words") is not None or part.find("item") is not None:
                 counts.update((level, item.get("type", ""), item.get("lang", "")) for item in part.findall("item"))
-    wanted = {
-        "translation": _most(counts, "phrase", ("gls",), tiers, "translation"),
-        "glosses": _most(counts, "morph", ("gls",), tiers, "glosses"),
-        "word glosses": _most(counts, "word", ("gls",), tiers, ""),
-        "words": _most(counts, "word", ("txt",), tiers, "words"),
-        "morphs": _most(counts, "morph", ("txt", "cf"), tiers, "morphs"),
-        "transcription": _most(counts, "phrase", ("txt",), tiers, "transcription"),
-    }
+    wanted: dict[str, _Key | None] = {}
+    for role, level, types in _ITEMS:
+        own = [key for kind in types for key in counts if key[:2] == (level, kind)]
+        own = [key for key in own if key[1] == own[0][1]]
+        wanted[role] = max(own, key=lambda key: counts[key], default=None)
+        if tiers and role in tiers:
+            wanted[role] = next((key for key in counts if " ".join(key) == tiers[role]), None)
     played = {key: role.removeprefix("word ") for role, key in wanted.items() if key}
     found = tuple(TierFound(" ".join(key), played.get(key, ""), n) for key, n in sorted(counts.items()))
     parts = [part for part in root.iter("phrase") if part.find("item") is not None or len(part)]
@@ -305,22 +313,6 @@ def read_flextext(path: AnyPath, tiers: Mapping[str, str] | None = None) -> Inte
         name: key[2] for name, key in (("text", wanted["words"]), ("translation", wanted["translation"])) if key
     }
     return Interlinear(Path(path).stem, tuple(each for each in phrases if each.text), found, languages)
-
-
-_Key = tuple[str, str, str]
-
-
-def _most(
-    counts: Counter[_Key], level: str, types: Iterable[str], tiers: Mapping[str, str] | None, role: str
-) -> _Key | None:
-    """The items of a level that play a role: those that the user named, else the most frequent of the first type."""
-    if role and tiers and role in tiers:
-        return next((key for key in counts if " ".join(key) == tiers[role]), None)
-    for kind in types:
-        own = {key: n for key, n in counts.items() if key[:2] == (level, kind)}
-        if own:
-            return max(own, key=lambda key: own[key])
-    return None
 
 
 def _item_of(part: Element, key: _Key | None) -> str:
@@ -513,11 +505,9 @@ def _by_word(forms: list[str], rows: list[str], glosses: list[str]) -> tuple[lis
     """The morphs and glosses of each word, joined by hyphens; a word goes on where a morph begins with a hyphen, or the
     one before ends in one."""
     morphs = [part for row in rows for part in row.split()]
-    if len(glosses) != len(morphs):
-        glosses = [*glosses, *[""] * len(morphs)][: len(morphs)]
     broken, meant = list[str](), list[str]()
     joins = False
-    for morph, gloss in zip(morphs, glosses, strict=True):
+    for morph, gloss in zip(morphs, [*glosses, *[""] * len(morphs)], strict=False):
         plain, meaning = morph.strip("-=~"), gloss.strip("-=~")
         if broken and (joins or morph[0] in "-=~"):
             broken[-1] += "-" + plain

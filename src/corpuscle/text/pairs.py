@@ -28,9 +28,9 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from corpuscle.errors import InputError, SettingError
+from corpuscle.errors import InputError
 from corpuscle.text.files import AnyPath, read_lines
 from corpuscle.text.origin import Listed, Origin
 from corpuscle.text.tables import read_table, write_table
@@ -50,15 +50,6 @@ class ScoredPair(NamedTuple):
     first: str
     second: str
     score: float
-
-
-def checked_pairs(pairs: Iterable[Any]) -> list[Pair]:
-    """The pairs, if that is what they are, or an error that says how to make one."""
-    pairs = pairs if isinstance(pairs, Listed) else list(pairs)
-    for number, pair in enumerate(pairs):
-        if not isinstance(pair, tuple | list) or len(pair) != 2 or isinstance(pair[1], str):
-            raise SettingError(f"pair {number} is {repr(pair)[:60]}, where Pair(source, (target, ...)) is needed")
-    return pairs
 
 
 def read_pairs(path: AnyPath, wrong: list[InputError] | None = None) -> list[Pair]:
@@ -311,7 +302,6 @@ def read_judgements(path: AnyPath) -> list[Judgement]:
 
 
 def _judgement(fields: Sequence[str], names: Sequence[str], path: AnyPath, line: int) -> Judgement:
-    """The judgement of a line."""
     row = dict(zip(names, fields, strict=True)) if names else {}
     text = row.get("input", row.get("rating", fields[-1]))
     if not is_score(text):

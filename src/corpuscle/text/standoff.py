@@ -151,15 +151,16 @@ def fits(line: str, record: Record, parse: Callable[[str], Record]) -> bool:
         return False
 
 
-# JSON lines
-
-
 def read_standoff_json(path: AnyPath) -> list[Standoff]:
     """Read a document a line: an object with ``text`` and ``mentions``, and optionally ``name`` and ``relations``."""
     documents = []
     for number, line in read_lines(path):
         try:
-            documents.append(_document(json.loads(line)))
+            allowed: dict[str, Any] = {"text": None, "mentions": [], "relations": [], "name": ""}
+            fields = _fields(json.loads(line), "the document", allowed)
+            mentions = tuple(_mention(mention, len(fields["text"])) for mention in fields["mentions"])
+            relations = tuple(map(_relation, fields["relations"]))
+            documents.append(Standoff(fields["text"], mentions, relations, fields["name"]))
         except Fault as error:
             raise InputError(path, number, str(error)) from None
         except (ValueError, RecursionError) as error:
@@ -194,12 +195,6 @@ def _plain(text: Any) -> str:
     if not isinstance(text, str) or re.search("[\0\ud800-\udfff]", text):
         raise Fault("a string expected, without NUL and lone surrogates")
     return text
-
-
-def _document(value: Any) -> Standoff:
-    fields = _fields(value, "the document", {"text": None, "mentions": [], "relations": [], "name": ""})
-    mentions = tuple(_mention(mention, len(fields["text"])) for mention in fields["mentions"])
-    return Standoff(fields["text"], mentions, tuple(map(_relation, fields["relations"])), fields["name"])
 
 
 def _mention(value: Any, length: int) -> Mention:
@@ -245,9 +240,6 @@ def _sparse(item: Mention | Relation, path: AnyPath, **more: Any) -> dict[str, A
     if isinstance(item, Mention):
         fields["concept"] = item.concept
     return {name: value for name, value in fields.items() if value or name == "type"}
-
-
-# Pipe lines
 
 
 def read_pipe(path: AnyPath, folder: AnyPath) -> list[Standoff]:
@@ -296,25 +288,24 @@ _HEAD = re.compile(r"([^|\t]+)\|([ta])\|(.*)")
 
 def read_pubtator(path: AnyPath) -> list[Standoff]:
     """Read all articles of a file; their names are the article numbers."""
-    return [_pubtator_document(block, path) for block in read_blocks(path, blank=" ")]
-
-
-def _pubtator_document(block: list[tuple[int, str]], path: AnyPath) -> Standoff:
-    name, title = _head(block, "t", path)
-    other, abstract = _head(block[1:] or block, "a", path)
-    if name != other:
-        reason = f"the abstract of {other[:40]!r} after the title of {name[:40]!r}"
-        raise InputError(path, block[1][0], reason)
-    text = f"{title}\n{abstract}"
-    records = []
-    for number, line in block[2:]:
-        try:
-            records.append(_parse(line, name, text))
-        except Fault as fault:
-            raise InputError(path, number, str(fault)) from None
-    mentions = tuple(record for record in records if isinstance(record, Mention))
-    relations = tuple(record for record in records if isinstance(record, Relation))
-    return Standoff(text, mentions, relations, name, lines=tuple(line for _, line in block[2:]))
+    documents = []
+    for block in read_blocks(path, blank=" "):
+        name, title = _head(block, "t", path)
+        other, abstract = _head(block[1:] or block, "a", path)
+        if name != other:
+            reason = f"the abstract of {other[:40]!r} after the title of {name[:40]!r}"
+            raise InputError(path, block[1][0], reason)
+        text = f"{title}\n{abstract}"
+        records = []
+        for number, line in block[2:]:
+            try:
+                records.append(_parse(line, name, text))
+            except Fault as fault:
+                raise InputError(path, number, str(fault)) from None
+        mentions = tuple(record for record in records if isinstance(record, Mention))
+        relations = tuple(record for record in records if isinstance(record, Relation))
+        documents.append(Standoff(text, mentions, relations, name, lines=tuple(line for _, line in block[2:])))
+    return documents
 
 
 def _head(block: list[tuple[int, str]], kind: str, path: AnyPath) -> tuple[str, str]:
@@ -327,7 +318,6 @@ def _head(block: list[tuple[int, str]], kind: str, path: AnyPath) -> tuple[str, 
 
 
 def _parse(line: str, name: str, text: str) -> Mention | Relation:
-    """The mention or relation of a line."""
     article, *fields = line.split("\t")
     if article != name:
         raise Fault(f"a line of article {article[:40]!r} in article {name[:40]!r}")
@@ -364,7 +354,6 @@ def write_pubtator(documents: Iterable[Standoff], path: AnyPath) -> None:
 
 
 def _form(record: Mention | Relation, name: str, text: str, path: AnyPath) -> str:
-    """The canonical line of a mention or relation."""
     if isinstance(record, Mention):
         (begin, end), *more = record.spans
         fields = [name, str(begin), str(end), text[begin:end], record.type, record.concept]

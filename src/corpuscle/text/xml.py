@@ -46,21 +46,21 @@ def parse_xml(data: bytes, path: AnyPath, largest: int = LARGEST) -> Element:
     builder = TreeBuilder()
     depth = 0
 
-    def line() -> int:
-        return parser.CurrentLineNumber
+    def error(reason: str) -> InputError:
+        return InputError(path, parser.CurrentLineNumber, reason)
 
     def declare(version: str, encoding: str | None, standalone: int) -> None:
         if encoding is not None and encoding.lower() not in ("utf-8", "utf8", "us-ascii"):
-            raise InputError(path, line(), f"the encoding is {encoding[:40]!r}; convert the file to UTF-8")
+            raise error(f"the encoding is {encoding[:40]!r}; convert the file to UTF-8")
 
     def refuse(*_: Any) -> None:
-        raise InputError(path, line(), "a document type declaration (DTD); remove it")
+        raise error("a document type declaration (DTD); remove it")
 
     def start(tag: str, attributes: dict[str, str]) -> None:
         nonlocal depth
         depth += 1
         if depth > DEEPEST:
-            raise InputError(path, line(), f"elements nested more than {DEEPEST} deep")
+            raise error(f"elements nested more than {DEEPEST} deep")
         builder.start(tag, attributes)
 
     def end(tag: str) -> None:
@@ -77,15 +77,14 @@ def parse_xml(data: bytes, path: AnyPath, largest: int = LARGEST) -> Element:
     parser.buffer_text = True
     try:
         parser.Parse(text.encode(), True)
-    except expat.ExpatError as error:
-        raise InputError(path, error.lineno, f"not well-formed XML: {expat.ErrorString(error.code)}") from error
+    except expat.ExpatError as fault:
+        raise InputError(path, fault.lineno, f"not well-formed XML: {expat.ErrorString(fault.code)}") from fault
     return builder.close()
 
 
 MOST_TEXT = 256 * 1024 * 1024
 """How many bytes of XML are read of a document."""
 
-_BLOCK = 1 << 20
 _UNREAD = {
     "text:tracked-changes", "office:annotation", "text:note", "w:del", "w:footnote", "w:comment",
     "bpt", "ept", "it", "ph", "ut",
@@ -98,19 +97,14 @@ def _part(path: AnyPath, name: str) -> Element:
     with reading(path):
         try:
             with zipfile.ZipFile(path) as archive, archive.open(name) as file:
-                parts, size = [], 0
-                while block := file.read(_BLOCK):
-                    size += len(block)
-                    if size > MOST_TEXT:
-                        raise InputError(
-                            path, None, f"more than {MOST_TEXT:,} bytes of text; is it what it seems to be?"
-                        )
-                    parts.append(block)
+                data = file.read(MOST_TEXT + 1)
         except KeyError:
             raise InputError(path, None, f"there is no {name} in it: not a document, in spite of its name") from None
         except (zipfile.BadZipFile, NotImplementedError, RuntimeError) as error:  # damaged, strange or encrypted
             raise InputError(path, None, f"cannot be unpacked: {error}") from None
-    return parse_xml(b"".join(parts), path)
+    if len(data) > MOST_TEXT:
+        raise InputError(path, None, f"more than {MOST_TEXT:,} bytes of text; is it what it seems to be?")
+    return parse_xml(data, path)
 
 
 def _text(element: Element, spaces: dict[str, str], wanted: set[str] | None) -> str:
