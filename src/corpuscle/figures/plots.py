@@ -98,7 +98,7 @@ def legend(sheet: Sheet, names: Sequence[str], y: float, markers: bool) -> float
 
 
 def _frame(sheet: Sheet, x: Axis, y: Axis, x_label: str, y_label: str) -> None:
-    """Grid, ticks and the names of the axes; the name of y stands above the axis, where nobody must tilt the head."""
+    """Grid, ticks and the names of the axes; the name of y stands above the axis, where it can be read upright."""
     for tick in y.ticks:
         place = y.place(tick)
         sheet.line(x.begin, place, x.end, place, "gr")
@@ -131,7 +131,7 @@ def line_plot(
 ) -> str:
     """Lines of several series over one pair of axes, with markers where the points are few, and a legend.
 
-    ``zero`` lets the y axis begin at zero; ``reach``: values that it has in any case, so that plots beside each other
+    ``zero`` lets the y axis begin at zero; ``reach``: values that it has in any case, so that plots side by side
     have the same scale; ``x_ticks`` puts ticks exactly there (orders 1, 2, 3); ``numbers`` writes
     the height of each point above it. Points that cannot be drawn (not finite; not positive on a log axis) leave a gap.
     """
@@ -211,7 +211,7 @@ def bar_plot(
     low: Sequence[float] | None = None,
     high: Sequence[float] | None = None,
 ) -> str:
-    """Horizontal bars from zero, one a line beside its name, with the number at its end and an interval if given."""
+    """Horizontal bars from zero, one per line after its name, with the number at its end and an interval if given."""
     if not len(names) == len(values) or not len(values):
         raise ValueError(f"{len(names)} names for {len(values)} bars; there must be as many, and at least one")
     if (low is None) != (high is None):

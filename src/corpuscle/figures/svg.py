@@ -22,7 +22,7 @@ from corpuscle.text.scripts import based, clusters, direction
 _LIGHT = ("#2563c9", "#c2500a", "#0f7a66", "#9a3391", "#856404", "#56606b")
 _DARK = ("#74aeff", "#ff9f60", "#4fcfb0", "#e391dc", "#dfc05a", "#adb6c0")
 COLOURS = len(_LIGHT)
-"""How many series can be told apart by colour; further ones begin again."""
+"""The number of colours of series; further series begin again."""
 
 
 def colour_of(number: int) -> str:

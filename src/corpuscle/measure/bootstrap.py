@@ -156,11 +156,9 @@ def bootstrap_all(
 
 def _ratio(transform: Callable[[Any], Any] | None) -> Figure:
     def figure(sums: np.ndarray) -> np.ndarray:
-        ratio = sums[..., 0] / sums[..., 1]
-        if transform is None:
-            return ratio
+        ratio: np.ndarray = sums[..., 0] / sums[..., 1]
         # One by one, so that functions of the math module serve as well as NumPy's.
-        return np.array([transform(x) for x in np.ravel(ratio)], np.float64).reshape(np.shape(ratio))
+        return ratio if transform is None else np.vectorize(transform, otypes=[np.float64])(ratio)
 
     return figure
 

@@ -55,7 +55,7 @@ def rank_correlation(a: Any, b: Any) -> float:
 
 
 def _weighted_ranks(values: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """The rank of each value (n,) where it stands for several points: ``weights`` (draws, n), so many in each draw."""
+    """The rank of each value (n,) that stands for several points: ``weights`` (draws, n), their number in each draw."""
     _, place = np.unique(values, return_inverse=True)
     order = np.argsort(place, kind="stable")
     begins = np.flatnonzero(np.diff(place[order], prepend=-1))

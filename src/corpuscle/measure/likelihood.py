@@ -2,7 +2,7 @@
 
 ``exp(-(1/N) sum ln P)`` over all predicted events: every token and one ``</s>`` a sentence, never ``<s>``. Words
 outside the vocabulary are predicted as the unknown word and counted; since a model could look good by knowing few
-words, the figure without them stands beside it, with their number. The interval is a bootstrap over sentences.
+words, the figure without them is given, too, with their number. The interval is a bootstrap over sentences.
 
 Also what models are least sure of, the least sure first: where an annotator's minute is worth most. Each item has what
 the model would say, in the form in which annotations are kept, how sure it is (``confidence``, 0..1), and which share

@@ -75,7 +75,7 @@ def news_measures(
 def accuracy_at(
     candidates: Sequence[Sequence[str]], references: Sequence[Sequence[str]], ranks: Sequence[int]
 ) -> dict[int, float]:
-    """For each rank the share of names with an accepted candidate among so many of the first."""
+    """For each rank the share of names with an accepted candidate at that rank or above."""
     rows = news_statistics(candidates, references)
     with np.errstate(divide="ignore"):
         first = 1.0 / rows[:, 2]

@@ -2,7 +2,7 @@
 
 Relevant are the other items of its group; a query without any is left out and counted. The headline is the precision at
 eleven levels of recall, 0, 0.1, ..., 1, each the best at any rank with that recall or more, averaged over levels and
-queries; beside it R-precision (the share of relevant items among the first R, where R is how many there are) and mean
+queries; then R-precision (the share of relevant items among the first R, where R is how many there are) and mean
 average precision. Of equally distant items that with the smaller number comes first.
 
 The ranking itself is never made: an item counts before the relevant item j if it is nearer, or as near and of a smaller

@@ -7,7 +7,7 @@ Three things are counted, each as precision, recall and F1:
 - *lexicon*: the distinct words, wherever they stand.
 
 Sentences are what is resampled for the intervals of tokens and boundaries. The lexicon has none: sentences drawn again
-with replacement have fewer distinct words, so the drawn figures would lie beside the real one.
+with replacement have fewer distinct words, so the drawn figures would be biased.
 """
 
 from __future__ import annotations

@@ -95,10 +95,9 @@ class Alignments:
 
     def __getitem__(self, pairs: slice) -> Alignments:
         """Some consecutive sentence pairs."""
-        first, last, step = pairs.indices(len(self))
-        if step != 1:
+        if pairs.step not in (None, 1):
             raise ValueError("a slice of sentence pairs has step 1; use select() for others")
-        return self.select(np.arange(first, max(first, last)))
+        return self.select(np.arange(len(self))[pairs])
 
     def select(self, pairs: np.ndarray) -> Alignments:
         """Any sentence pairs by index or mask, in that order."""

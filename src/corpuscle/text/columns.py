@@ -3,7 +3,7 @@
 The files of the CoNLL shared tasks on chunks and names, and what came after them: the first column is the word, the
 last one usually a tag (see ``mention_tags``). A sentence that consists of one ``-DOCSTART-`` line begins a document.
 
-*Normalised* are messages with what their writers meant: every token as typed, beside its standard form. A standard form
+*Normalised* are messages with what their writers meant: every token as typed, and its standard form. A standard form
 may be several words (``wanna``: ``want to``); it is empty where the token before already says it all (``a`` ``lot``
 typed apart), and the token itself where nothing is wrong. Three formats:
 

@@ -44,7 +44,7 @@ _accepted: int | None = None
 
 
 def accept(size: int | None) -> None:
-    """Accept archives that unpack to so many bytes, and lines of so many; None: the usual limits."""
+    """Accept archives that unpack to at most ``size`` bytes, and lines of at most ``size``; None: the usual limits."""
     global _accepted
     _accepted = size
 
@@ -83,7 +83,7 @@ class _Replayed(io.RawIOBase):
 
 
 _pipes: dict[tuple[int, int], IO[bytes]] = {}
-"""What came out of named pipes, by what the system knows them by: nobody can read it from them again."""
+"""What came out of named pipes, by device and inode: it cannot be read from them again."""
 
 
 def _open(path: AnyPath) -> BinaryIO:

@@ -7,7 +7,7 @@ in a string.
 >>> element("p", "a < b, ", element("b", "surely"), class_="note")
 '<p class="note">a &lt; b, <b>surely</b></p>'
 
-At the end: how texts and what is said about their words look in a notebook, a line a sentence, words apart or shaded.
+At the end: how texts and values of their words look in a notebook, one line per sentence, words apart or shaded.
 """
 
 from __future__ import annotations

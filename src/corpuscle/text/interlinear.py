@@ -431,8 +431,6 @@ def _elan_phrase(
 def _words(rows: Mapping[str, list[_Annotation]]) -> tuple[Word, ...]:
     """Words from the tiers of words, morphs and glosses: by what hangs on each word, or white space within one."""
     words, morphs, glosses = (rows.get(role, []) for role in ("words", "morphs", "glosses"))
-    if not words and not morphs:
-        return ()
 
     def one(annotations: list[_Annotation]) -> list[str]:
         return [part for each in annotations for part in each.text.split()]
@@ -520,7 +518,7 @@ def _by_word(forms: list[str], rows: list[str], glosses: list[str]) -> tuple[lis
 
 
 class Sense(NamedTuple):
-    """A translation, what is said of it, and an example with its translation, empty if there is none."""
+    """A translation, a note on it, and an example with its translation, empty if there is none."""
 
     gloss: str
     note: str = ""

@@ -157,7 +157,7 @@ _HEADINGS = (
 
 
 class Term(NamedTuple):
-    """A word, and its part of speech if that is said."""
+    """A word, and its part of speech if it is given."""
 
     word: str
     tag: str = ""

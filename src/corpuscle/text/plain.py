@@ -126,7 +126,7 @@ def _finish(corpus: Corpus, vocab: Vocab | None, units: str, unk_token: str, pre
 
 
 def _recode_in_place(corpus: Corpus, mapping: np.ndarray, vocab: Vocab) -> Corpus:
-    """Renumber tokens that nobody else has seen yet, without a second copy of them."""
+    """Renumber tokens that nothing else refers to, without a second copy of them."""
     renumbered(corpus.tokens, mapping, out=corpus.tokens)
     return dataclasses.replace(corpus, vocab=vocab)
 
@@ -233,7 +233,7 @@ def iter_text(
     unk_token: str = "unknown",
     preprocessing: Preprocessing | None = None,
 ) -> Iterator[Corpus]:
-    """Read a text of any length as one Corpus for every so many lines; only one of them is in memory at a time.
+    """Read a text of any length as one Corpus per ``lines_per_chunk`` lines; only one of them is in memory at a time.
 
     Without ``vocab`` each chunk numbers its own types.
     """
@@ -254,7 +254,7 @@ def iter_text(
 
 
 def _blocks_of_lines(path: AnyPath, lines: int, most: int = _LONG) -> Iterator[bytes]:
-    """The bytes of a file in chunks of exactly so many lines, or fewer from ``most`` bytes on, and at the end; of a
+    """The bytes of a file in chunks of exactly ``lines`` lines, or fewer from ``most`` bytes on, and at the end; of a
     file in another format than plain text all at once."""
     if (form := format_of(path)) is not None:
         yield "".join(f"{line}\n" for line in form.lines(path)).encode()

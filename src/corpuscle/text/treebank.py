@@ -23,7 +23,7 @@ from corpuscle.text.layers import Layer, Numbering, flattened
 from corpuscle.text.origin import Origin, Sourced
 
 LAYERS = ("lemmas", "tags", "xpos", "features", "relations", "deps", "misc")
-"""The layers of a treebank beside ``heads``, in the order of the columns of a CoNLL-U file."""
+"""The layers of a treebank other than ``heads``, in the order of the columns of a CoNLL-U file."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,9 +165,7 @@ class Treebank(Sourced):
 
     def __getitem__(self, sentences: slice) -> Treebank:
         """Some consecutive sentences."""
-        part = self.corpus[sentences]
-        first, last, _ = sentences.indices(len(self))
-        return self._part(part, np.arange(first, max(first, last)))
+        return self._part(self.corpus[sentences], np.arange(len(self))[sentences])
 
     def select(self, sentences: np.ndarray) -> Treebank:
         """Any sentences by index or mask, in that order; documents are not kept."""
@@ -195,7 +193,7 @@ class Treebank(Sourced):
         return dataclasses.replace(self, **layers)  # type: ignore[arg-type]
 
     def without(self, *layers: str) -> Treebank:
-        """The same sentences in which nothing is said in some layers.
+        """The same sentences without the values of some layers.
 
         >>> Treebank.from_sentences([["a"]], tags=[["X"]]).without("tags").tags.strings()
         ['_']
@@ -305,8 +303,7 @@ class Treebank(Sourced):
         long = np.flatnonzero(lengths > most)
         if len(long):
             reason = f"begins a sentence of {lengths[long[0]]:,} words; parsers take at most {most:,}"
-            fault = self._fault(self.corpus.sentence_starts[long[0]], reason)
-            raise UnfitData(fault.path, fault.line, fault.reason)
+            raise self._fault(self.corpus.sentence_starts[long[0]], reason, UnfitData)
 
     def sound_trees(self, single_root: bool = False) -> np.ndarray:
         """Which sentences are trees, bool (n_sentences,), as ``check_trees`` understands it."""
@@ -325,7 +322,7 @@ class Treebank(Sourced):
             reach = reach[reach]
         return reach[:-1]
 
-    def _fault(self, token: int, reason: str) -> InputError:
+    def _fault(self, token: int, reason: str, kind: type[InputError] = InputError) -> InputError:
         sentence = int(np.searchsorted(self.corpus.sentence_starts, token, side="right")) - 1
         number = int(token - self.corpus.sentence_starts[sentence]) + 1
         name = self.sentence_id(sentence)
@@ -336,7 +333,7 @@ class Treebank(Sourced):
             ranges = sum(first <= number for first, _, _ in self.ranges.of(sentence))
             empties = sum(after < number for after, _, _ in self.empties.of(sentence))
             line += len(self.comments[sentence]) + ranges + empties + number - 1
-        return InputError(path, line, f"{where}, word {number} ({word[:40]}) {reason}")
+        return kind(path, line, f"{where}, word {number} ({word[:40]}) {reason}")
 
 
 def comment_value(comments: Sequence[str], key: str) -> str | None:

@@ -82,9 +82,7 @@ class Trees(Sourced):
 
     def __getitem__(self, trees: slice) -> Trees:
         """Some consecutive trees."""
-        words = self.words[trees]
-        first, last, _ = trees.indices(len(self))
-        return self._part(words, np.arange(first, max(first, last)))
+        return self._part(self.words[trees], np.arange(len(self))[trees])
 
     def select(self, trees: np.ndarray) -> Trees:
         """Any trees by index or mask, in that order."""

@@ -59,7 +59,7 @@ class Vocab:
 
     - ``bytes``: uint8, the UTF-8 of all types one after the other, without the reserved symbols;
     - ``offsets``: int64 (n_types + 1), where each type begins in ``bytes``;
-    - ``counts``: int64 (3 + n_types), how often each id was seen; zeros if nobody counted.
+    - ``counts``: int64 (3 + n_types), the number of occurrences of each id; zeros if they were not counted.
 
     >>> vocab = Vocab.from_words(["a", "b"], [5, 2])
     >>> vocab.id("b"), vocab.word(4), vocab.id("never seen")
