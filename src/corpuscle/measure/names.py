@@ -67,8 +67,7 @@ def news_measures(
     for shown, column, interval in zip(FIGURES, rows.T, intervals, strict=True):
         figures |= with_interval(shown.name, column.mean(), interval)
     figures["names"] = len(rows)
-    drawn = resampled("names", draws, seed)
-    how = signature("NEWS", letters="code points", normalisation="NFC", interval=drawn)
+    how = signature("NEWS", letters="code points", normalisation="NFC", interval=resampled("names", draws, seed))
     return Result(figures, intervals[0], how, (*FIGURES, Shown("names", "names", ",")), _text)
 
 

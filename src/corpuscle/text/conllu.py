@@ -137,14 +137,8 @@ def read_conllu(path: AnyPath) -> Treebank:
     corpus = Corpus(tokens, starts, vocab, documents, labels, origin=origin)
     heads = _heads(path, lines, columns.pop("HEAD"), starts)
     layers = {name: numbering.layer() for name, numbering in zip(LAYERS, columns.values(), strict=True)}
-    return Treebank(
-        corpus,
-        heads,
-        **layers,
-        comments=tuple(comments),
-        ranges=Insertions.build(ranges),
-        empties=Insertions.build(empties),
-    )
+    inserted = {"ranges": Insertions.build(ranges), "empties": Insertions.build(empties)}
+    return Treebank(corpus, heads, **layers, comments=tuple(comments), **inserted)
 
 
 def _bad_field(fields: Sequence[str]) -> str | None:

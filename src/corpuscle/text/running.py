@@ -106,10 +106,9 @@ def prepare(text: str, *, abbreviations: Iterable[str] = (), line_breaks: str = 
     stretches = list(_stretches(text, classes))
     usage = Usage.of(stretches, abbreviations)
     separator = _LINE_END if line_breaks == "sentence" else _BLANK_LINE
-    offsets: list[np.ndarray] = []
-    sentence_starts: list[np.ndarray] = [np.zeros(1, np.int64)]
-    document_starts: list[np.ndarray] = [np.zeros(1, np.int64)]
-    n_tokens = n_sentences = base = 0
+    offsets, sentence_starts = [np.zeros((0, 2), np.int64)], [np.zeros(1, np.int64)]
+    document_starts = [np.zeros(1, np.int64)]  # in tokens
+    n_tokens = base = 0
     for stretch in stretches:
         stretch, joined = join_abbreviations(stretch, usage)
         ends = sentence_ends(stretch, joined, usage)
@@ -120,16 +119,11 @@ def prepare(text: str, *, abbreviations: Iterable[str] = (), line_breaks: str = 
         documents = np.union1d(documents[documents > 0], ends[-1:])
         offsets.append(np.stack([stretch.begins, stretch.ends], axis=1) + base)
         sentence_starts.append(ends + n_tokens)
-        document_starts.append(np.searchsorted(ends, documents) + 1 + n_sentences)
+        document_starts.append(documents + n_tokens)
         n_tokens += len(stretch.begins)
-        n_sentences += len(ends)
         base += len(stretch.text)
-    return Prepared(
-        text,
-        np.concatenate(offsets) if offsets else np.zeros((0, 2), np.int64),
-        np.concatenate(sentence_starts),
-        np.concatenate(document_starts),
-    )
+    starts = np.concatenate(sentence_starts)
+    return Prepared(text, np.concatenate(offsets), starts, np.searchsorted(starts, np.concatenate(document_starts)))
 
 
 def _stretches(text: str, classes: str) -> Iterator[Stretch]:

@@ -157,17 +157,14 @@ def join_abbreviations(stretch: Stretch, usage: Usage) -> tuple[Stretch, np.ndar
 
     Returns the new stretch and a mask of its tokens: those whose full stop does not end a sentence by itself.
     """
-    drop = np.zeros(len(stretch.begins), bool)
-    ends = stretch.ends.copy()
-    for i in stretch.full_stops().tolist():
-        if _belongs(stretch, usage, i):
-            drop[i] = True
-            ends[i - 1] = stretch.ends[i]
+    inside = np.array([i for i in stretch.full_stops().tolist() if _belongs(stretch, usage, i)], np.int64)
+    ends, keep = stretch.ends.copy(), np.ones(len(stretch.ends), bool)
+    ends[inside - 1] = stretch.ends[inside]
+    keep[inside] = False
     joined = ends != stretch.ends
     # Letters with full stops (U.S.) are single tokens already; an address never ends in a full stop.
     last = np.frombuffer(stretch.classes, np.uint8)[np.maximum(ends - 1, 0)]
     joined |= (last == ord(".")) & (stretch.first_classes() != ord("."))
-    keep = ~drop
     return Stretch(stretch.text, stretch.classes, stretch.begins[keep], ends[keep]), joined[keep]
 
 
