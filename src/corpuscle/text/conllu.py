@@ -136,9 +136,9 @@ def read_conllu(path: AnyPath) -> Treebank:
     origin = replace(Origin.of(path, first_lines[:-1]), word_lines=True)
     corpus = Corpus(tokens, starts, vocab, documents, labels, origin=origin)
     heads = _heads(path, lines, columns.pop("HEAD"), starts)
-    layers = {name: numbering.layer() for name, numbering in zip(LAYERS, columns.values(), strict=True)}
-    inserted = {"ranges": Insertions.build(ranges), "empties": Insertions.build(empties)}
-    return Treebank(corpus, heads, **layers, comments=tuple(comments), **inserted)
+    layers: dict[str, Any] = dict(zip(LAYERS, (numbering.layer() for numbering in columns.values()), strict=True))
+    layers |= {"ranges": Insertions.build(ranges), "empties": Insertions.build(empties)}
+    return Treebank(corpus, heads, **layers, comments=tuple(comments))
 
 
 def _bad_field(fields: Sequence[str]) -> str | None:

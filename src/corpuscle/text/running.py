@@ -106,8 +106,9 @@ def prepare(text: str, *, abbreviations: Iterable[str] = (), line_breaks: str = 
     stretches = list(_stretches(text, classes))
     usage = Usage.of(stretches, abbreviations)
     separator = _LINE_END if line_breaks == "sentence" else _BLANK_LINE
-    offsets, sentence_starts = [np.zeros((0, 2), np.int64)], [np.zeros(1, np.int64)]
-    document_starts = [np.zeros(1, np.int64)]  # in tokens
+    offsets: list[np.ndarray] = [np.zeros((0, 2), np.int64)]
+    sentence_starts: list[np.ndarray] = [np.zeros(1, np.int64)]
+    document_starts: list[np.ndarray] = [np.zeros(1, np.int64)]  # in tokens
     n_tokens = base = 0
     for stretch in stretches:
         stretch, joined = join_abbreviations(stretch, usage)

@@ -125,8 +125,7 @@ class Treebank(Sourced):
         starts, origin = starts_of(len(sentence) for sentence in sentences), origin and origin.by_item()
         corpus = Corpus(tokens, starts, vocab, origin=origin)
 
-        unset = Layer.unset(len(tokens))
-        columns = dict.fromkeys(LAYERS, unset)
+        columns: dict[str, Any] = dict.fromkeys(LAYERS, Layer.unset(len(tokens)))
         columns |= {name: Layer.from_strings(flattened(name, rows, sentences)) for name, rows in layers.items()}
         lines = tuple(tuple(rows) for rows in comments) if comments is not None else ((),) * len(corpus)
         if len(lines) != len(corpus):
