@@ -25,7 +25,7 @@ from itertools import pairwise
 
 from corpuscle.catalogue import extensions, find
 from corpuscle.errors import InputError, SettingError
-from corpuscle.text.files import AnyPath, open_bytes
+from corpuscle.text.files import AnyPath, numbered_lines, open_bytes
 from corpuscle.text.scripts import script_of_letter
 
 
@@ -98,12 +98,7 @@ class Decoded:
     def lines(self) -> Iterator[tuple[int, str]]:
         """The lines that can be read, with their numbers from 1 on."""
         bad = set(self.bad)
-        lines = self.text.split("\n")
-        if lines[-1] == "":
-            lines.pop()
-        for number, line in enumerate(lines, 1):
-            if number not in bad:
-                yield number, line.removesuffix("\r")
+        return ((number, line) for number, line in numbered_lines(self.text) if number not in bad)
 
 
 def checked_encoding(name: str) -> str:
