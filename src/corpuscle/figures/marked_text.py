@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from corpuscle.figures.svg import COLOURS, Sheet, coloured, fitting, shorten, text_width
+from corpuscle.figures.svg import COLOURS, Sheet, certainty, coloured, fitting, shorten, text_width
 from corpuscle.text.mention_tags import TokenMention
 from corpuscle.text.scripts import direction, isolated
 
@@ -69,9 +69,8 @@ def draw_mentions(
         sheet.text(begin, line * depth + 18, word)
     for k, (mention, level) in enumerate(zip(mentions, levels, strict=True)):
         colour = types.index(mention.type) % COLOURS
-        sure = 1.0 if confidence is None else 0.35 + 0.65 * float(confidence[k])
-        covered = " ".join(words[token] for token in mention.tokens)
-        tip = f"{mention.type}: {covered}" + ("" if confidence is None else f", {100 * confidence[k]:.0f} % sure")
+        sure, said = certainty(None if confidence is None else float(confidence[k]))
+        tip = f"{mention.type}: {' '.join(words[token] for token in mention.tokens)}{said}"
         for first, last in mention.runs:
             for line in sorted({places[token][2] for token in range(first, last + 1)}):
                 here = [places[token] for token in range(first, last + 1) if places[token][2] == line]

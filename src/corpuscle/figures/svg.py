@@ -38,6 +38,11 @@ def coloured(number: int) -> dict[str, str]:
     return {"class_": f"f{number}"} if number < COLOURS else {"fill": colour_of(number)}
 
 
+def certainty(sure: float | None) -> tuple[float, str]:
+    """The opacity of a mark, fainter where the model is less sure, and what its tip says; None: that is not known."""
+    return (1.0, "") if sure is None else (0.35 + 0.65 * sure, f", {100 * sure:.0f} % sure")
+
+
 def _rules(ink: str, muted: str, grid: str, paper: str, colours: tuple[str, ...]) -> str:
     rules = [
         f".cpl text{{fill:{ink}}}.cpl .mu{{fill:{muted}}}.cpl .gr{{stroke:{grid}}}.cpl .ax{{stroke:{muted}}}",

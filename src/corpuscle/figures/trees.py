@@ -14,7 +14,7 @@ from itertools import accumulate
 from typing import NamedTuple
 
 from corpuscle.figures.plots import axis, label
-from corpuscle.figures.svg import Sheet, fitting, number, text_width
+from corpuscle.figures.svg import Sheet, certainty, fitting, number, text_width
 from corpuscle.text.scripts import direction
 
 _MARGIN, _LINE, _TREE = 10.0, 18.0, 260.0
@@ -86,8 +86,6 @@ _STEP, _GAP = 28, 18
 _PEAK = 0.75
 """A curve reaches this part of the height of its control points."""
 
-_FAINTEST = 0.35
-
 
 def _levels(heads: Sequence[int]) -> list[int]:
     """How high the arc into each word is drawn: above all arcs that lie under it."""
@@ -134,8 +132,7 @@ def draw_arcs(
     depth = _STEP * (max(under, default=0) + 1) if any(below) else 0
     sheet = Sheet(max(width, 120), top + 44 + depth)
     for word, (head, name) in enumerate(zip(heads, names, strict=True), 1):
-        sure = 1.0 if confidence is None else _FAINTEST + (1 - _FAINTEST) * float(confidence[word - 1])
-        said = "" if confidence is None else f", {100 * confidence[word - 1]:.0f} % sure"
+        sure, said = certainty(None if confidence is None else float(confidence[word - 1]))
         tip = f"{words[word - 1]}: {name}{said}"
         different = other is not None and other[word - 1] != head
         _arc(sheet, centres, word, head, top - 16, -_STEP * (levels[word - 1] or 1), int(different), sure, tip)
@@ -240,9 +237,8 @@ def _tree(
             below[nodes[i].parent].append(centres[i])
     for i, node in enumerate(nodes):
         y = base + side * _CONSTITUENT_STEP * heights[i]
-        sure = 1.0 if node.sure is None else _FAINTEST + (1 - _FAINTEST) * node.sure
+        sure, said = certainty(node.sure)
         different = (node.label, node.first, node.end) not in both
-        said = "" if node.sure is None else f", {100 * node.sure:.0f} % sure"
         if node.parent >= 0:
             up = base + side * _CONSTITUENT_STEP * heights[node.parent]
             _link(sheet, centres[node.parent], up, centres[i], y, side, sure)

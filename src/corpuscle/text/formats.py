@@ -20,7 +20,7 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from corpuscle.catalogue import extensions, find
@@ -122,15 +122,13 @@ def read_any(path: AnyPath, encoding: str | None = None) -> Decoded:
     except UnicodeDecodeError:
         if encoding is not None:
             return _decoded(data, encoding, path, marked=False)
-    texts, bad = [], []
-    for number, row in enumerate(data.split(b"\n"), 1):
+    texts = []
+    for row in data.split(b"\n"):
         try:
             texts.append(row.decode())
         except UnicodeDecodeError:
-            texts.append("")
-            bad.append(number)
-    found = _without_nul("\n".join(texts), "utf-8", False)
-    return Decoded(found.text, "utf-8", False, tuple(sorted({*bad, *found.bad})), guess_encoding(data))
+            texts.append("\0")
+    return replace(_without_nul("\n".join(texts), "utf-8", False), guess=guess_encoding(data))
 
 
 def _decoded(data: bytes, encoding: str, path: AnyPath, marked: bool) -> Decoded:
