@@ -5,7 +5,7 @@ from itertools import combinations, product
 import pytest
 
 from corpuscle.errors import InputError
-from corpuscle.text.mention_tags import TokenMention, best_policy, mentions_of_tags, spans_of_tags, tags_of_mentions
+from corpuscle.text.mention_tags import POLICIES, TokenMention, mentions_of_tags, spans_of_tags, tags_of_mentions
 
 
 def mention(*tokens, type=""):
@@ -70,12 +70,13 @@ def test_bio_drops_what_it_cannot_say_and_agrees_with_the_scheme():
     assert spans_of_tags(encoded.tags) == [(1, 2, "Y"), (3, 5, "X")]
 
 
-def test_pairs_join_two_by_two_and_the_data_choose():
+def test_pairs_join_two_by_two_and_merge_joins_all():
     four = tags("DB O DB O DB O DB O DB")
     assert mentions_of_tags(four, "pairs") == [mention(0, 2), mention(4, 6, 8)]
     assert mentions_of_tags(four) == [mention(0, 2, 4, 6, 8)]
-    apart = [([mention(0, 2), mention(4, 6)], 7)]
-    assert best_policy(apart) == "pairs" and best_policy([([mention(0, 2, 4, 6)], 7)]) == "merge"
+    for policy, several in (("pairs", [mention(0, 2), mention(4, 6)]), ("merge", [mention(0, 2, 4, 6)])):
+        encoded = tags_of_mentions(several, 7).tags
+        assert [name for name in POLICIES if mentions_of_tags(encoded, name) == several] == [policy]
 
 
 def test_a_foreign_tag_is_named():

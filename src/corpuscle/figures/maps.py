@@ -36,9 +36,8 @@ class _Box(NamedTuple):
     bottom: float
 
     def meets(self, other: _Box) -> bool:
-        return (
-            self.left < other.right and other.left < self.right and self.top < other.bottom and other.top < self.bottom
-        )
+        across = self.left < other.right and other.left < self.right
+        return across and self.top < other.bottom and other.top < self.bottom
 
 
 def _scale(values: Sequence[float], begin: float, end: float) -> list[float]:
@@ -47,16 +46,6 @@ def _scale(values: Sequence[float], begin: float, end: float) -> list[float]:
     if high <= low:
         return [(begin + end) / 2] * len(values)
     return [begin + (value - low) / (high - low) * (end - begin) for value in values]
-
-
-def _candidates(x: float, y: float, width: float) -> list[tuple[_Box, float, float, str]]:
-    """Where a name may stand around a point: the box it covers, and where its text begins, with which anchor."""
-    return [
-        (_Box(x + 5, y - 8, x + 7 + width, y + 7), x + 6, y + 4.5, "start"),
-        (_Box(x - 7 - width, y - 8, x - 5, y + 7), x - 6, y + 4.5, "end"),
-        (_Box(x - width / 2, y - 21, x + width / 2, y - 6), x, y - 8, "middle"),
-        (_Box(x - width / 2, y + 6, x + width / 2, y + 21), x, y + 18, "middle"),
-    ]
 
 
 def place_map(places: Sequence[Place], *, title: str, description: str = "") -> str:
@@ -69,15 +58,21 @@ def place_map(places: Sequence[Place], *, title: str, description: str = "") -> 
     ys = _scale([-place.y for place in places], _TOP + 14, HEIGHT - _MARGIN - 8)
     taken = [_Box(x - 3, y - 3, x + 3, y + 3) for x, y in zip(xs, ys, strict=True)]
     names = []
-    order = sorted(range(len(places)), key=lambda i: not places[i].strong)
-    for i in order:
+    for i in sorted(range(len(places)), key=lambda i: not places[i].strong):
         name = shorten(places[i].name, _LONGEST, _SIZE)
         others = taken[:i] + taken[i + 1 :]
-        for box, x, y, anchor in _candidates(xs[i], ys[i], text_width(name, _SIZE)):
+        x, y, width = xs[i], ys[i], text_width(name, _SIZE)
+        candidates = (
+            (_Box(x + 5, y - 8, x + 7 + width, y + 7), x + 6, y + 4.5, "start"),
+            (_Box(x - 7 - width, y - 8, x - 5, y + 7), x - 6, y + 4.5, "end"),
+            (_Box(x - width / 2, y - 21, x + width / 2, y - 6), x, y - 8, "middle"),
+            (_Box(x - width / 2, y + 6, x + width / 2, y + 21), x, y + 18, "middle"),
+        )
+        for box, left, base, anchor in candidates:
             inside = box.left >= 2 and box.right <= WIDTH - 2 and box.top >= _TOP - 8 and box.bottom <= HEIGHT - 2
             if inside and not any(box.meets(other) for other in others):
                 taken.append(box)
-                names.append((x, y, name, anchor, places[i].strong))
+                names.append((left, base, name, anchor, places[i].strong))
                 break
     for place, x, y in zip(places, xs, ys, strict=True):
         colour, tip = f"ma f{place.group % COLOURS}", place.tip or place.name

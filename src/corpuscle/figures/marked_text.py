@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from corpuscle.figures.svg import COLOURS, Sheet, coloured, fitting, shorten, text_width
+from corpuscle.figures.svg import COLOURS, Sheet, certainty, coloured, fitting, shorten, text_width
 from corpuscle.text.mention_tags import TokenMention
 from corpuscle.text.scripts import direction, isolated
 
@@ -32,6 +32,24 @@ def _levels(mentions: Sequence[TokenMention]) -> list[int]:
     return levels
 
 
+def _wrapped(
+    words: Sequence[str], widths: Sequence[float], most: float, gap: float
+) -> tuple[list[tuple[float, float, int]], float, int]:
+    """Words of some widths in lines of at most ``most``: begin, end and line of each, from the right where they run so;
+    the width of the picture, and how many lines it has."""
+    places: list[tuple[float, float, int]] = []
+    x, line = 10.0, 0
+    for width in widths:
+        if x + width > most - 10 and x > 10:
+            x, line = 10.0, line + 1
+        places.append((x, x + width, line))
+        x += width + gap
+    full = max((end for _, end, _ in places), default=100.0) + 10
+    if direction(" ".join(words)) == "rtl":
+        places = [(full - end, full - begin, line) for begin, end, line in places]
+    return places, full, line + 1
+
+
 def draw_mentions(
     words: Sequence[str],
     mentions: Sequence[TokenMention],
@@ -44,26 +62,15 @@ def draw_mentions(
     types = sorted({mention.type for mention in mentions})
     levels = _levels(mentions)
     depth = _LINE + _STEP * (max(levels, default=0) + 1)
-    places: list[tuple[float, float, int]] = []
-    x, row = 10.0, 0
-    for word in words:
-        width = text_width(word)
-        if x + width > _WIDEST - 10 and x > 10:
-            x, row = 10.0, row + 1
-        places.append((x, x + width, row))
-        x += width + _GAP
-    full = max((end for _, end, _ in places), default=100.0) + 10
-    if direction(" ".join(words)) == "rtl":
-        places = [(full - end, full - begin, row) for begin, end, row in places]
+    places, full, lines = _wrapped(words, list(map(text_width, words)), _WIDEST, _GAP)
     legend = 24 if types else 0
-    sheet = Sheet(max(full, 20 + sum(text_width(type) + 34 for type in types)), (row + 1) * depth + legend + 6)
+    sheet = Sheet(max(full, 20 + sum(text_width(type) + 34 for type in types)), lines * depth + legend + 6)
     for word, (begin, _, line) in zip(words, places, strict=True):
         sheet.text(begin, line * depth + 18, word)
     for k, (mention, level) in enumerate(zip(mentions, levels, strict=True)):
         colour = types.index(mention.type) % COLOURS
-        sure = 1.0 if confidence is None else 0.35 + 0.65 * float(confidence[k])
-        covered = " ".join(words[token] for token in mention.tokens)
-        tip = f"{mention.type}: {covered}" + ("" if confidence is None else f", {100 * confidence[k]:.0f} % sure")
+        sure, said = certainty(None if confidence is None else float(confidence[k]))
+        tip = f"{mention.type}: {' '.join(words[token] for token in mention.tokens)}{said}"
         for first, last in mention.runs:
             for line in sorted({places[token][2] for token in range(first, last + 1)}):
                 here = [places[token] for token in range(first, last + 1) if places[token][2] == line]
@@ -78,15 +85,12 @@ def draw_mentions(
                           stroke_dasharray="1 5", stroke_width=1)  # fmt: skip
     x = 10.0
     for k, type in enumerate(types):
-        y = (row + 1) * depth + 12
+        y = lines * depth + 12
         sheet.add("rect", x=x, y=y - 8, width=14, height=8, class_=f"f{k % COLOURS}")
         sheet.text(x + 20, y, type, "mu")
         x += text_width(type) + 34
     said = "; ".join(f"{mention.type}: {' '.join(words[t] for t in mention.tokens)}" for mention in mentions)
     return sheet.finish(title, said or "no mentions")
-
-
-# ---- readings
 
 
 _READING_WIDEST, _COLUMN, _READING_GAP, _ROW, _TOP, _SIZE = 760, 150, 14, 32, 30, 12
@@ -106,20 +110,11 @@ def draw_readings(words: Sequence[WordShown], *, title: str = "Readings") -> str
         min(_COLUMN, max([text_width(word.form), *(text_width(text, _SIZE) for text, _ in word.readings), 40]))
         for word in words
     ]
-    places: list[tuple[float, int]] = []
-    x, line = 10.0, 0
-    for width in widths:
-        if x + width > _READING_WIDEST - 10 and x > 10:
-            x, line = 10.0, line + 1
-        places.append((x, line))
-        x += width + _READING_GAP
+    places, full, lines = _wrapped([word.form for word in words], widths, _READING_WIDEST, _READING_GAP)
     depth = _TOP + _ROW * max((len(word.readings) for word in words), default=0) + 8
-    full = max((x + width for (x, _), width in zip(places, widths, strict=True)), default=100.0) + 10
-    if direction(" ".join(word.form for word in words)) == "rtl":
-        places = [(full - x - width, line) for (x, line), width in zip(places, widths, strict=True)]
-    sheet = Sheet(full, (line + 1) * depth + 6)
+    sheet = Sheet(full, lines * depth + 6)
     said = []
-    for word, width, (x, line) in zip(words, widths, places, strict=True):
+    for word, width, (x, _, line) in zip(words, widths, places, strict=True):
         y = line * depth + 18
         sheet.text(x, y, shorten(word.form, width))
         for rank, (text, share) in enumerate(word.readings):
@@ -129,9 +124,6 @@ def draw_readings(words: Sequence[WordShown], *, title: str = "Readings") -> str
                       class_=f"f{min(rank, COLOURS - 1)}")  # fmt: skip
         said.append(f"{word.form}: {', '.join(f'{text} {share:.0%}' for text, share in word.readings)}")
     return sheet.finish(title, "; ".join(said) or "no words")
-
-
-# ---- topics
 
 
 _MARGIN, _TOPIC_LINE, _BAR = 10.0, 20.0, 90.0

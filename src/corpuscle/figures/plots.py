@@ -98,7 +98,7 @@ def legend(sheet: Sheet, names: Sequence[str], y: float, markers: bool) -> float
 
 
 def _frame(sheet: Sheet, x: Axis, y: Axis, x_label: str, y_label: str) -> None:
-    """Grid, ticks and the names of the axes; the name of y stands above the axis, where nobody must tilt the head."""
+    """Grid, ticks and the names of the axes; the name of y stands above the axis, where it can be read upright."""
     for tick in y.ticks:
         place = y.place(tick)
         sheet.line(x.begin, place, x.end, place, "gr")
@@ -131,7 +131,7 @@ def line_plot(
 ) -> str:
     """Lines of several series over one pair of axes, with markers where the points are few, and a legend.
 
-    ``zero`` lets the y axis begin at zero; ``reach``: values that it has in any case, so that plots beside each other
+    ``zero`` lets the y axis begin at zero; ``reach``: values that it has in any case, so that plots side by side
     have the same scale; ``x_ticks`` puts ticks exactly there (orders 1, 2, 3); ``numbers`` writes
     the height of each point above it. Points that cannot be drawn (not finite; not positive on a log axis) leave a gap.
     """
@@ -211,7 +211,7 @@ def bar_plot(
     low: Sequence[float] | None = None,
     high: Sequence[float] | None = None,
 ) -> str:
-    """Horizontal bars from zero, one a line beside its name, with the number at its end and an interval if given."""
+    """Horizontal bars from zero, one per line after its name, with the number at its end and an interval if given."""
     if not len(names) == len(values) or not len(values):
         raise ValueError(f"{len(names)} names for {len(values)} bars; there must be as many, and at least one")
     if (low is None) != (high is None):
@@ -250,9 +250,6 @@ def bar_plot(
     return sheet.finish(title, description or f"{value_label or 'Bars'}: {spoken}")
 
 
-# ---- axes
-
-
 @dataclass(frozen=True)
 class Axis:
     """A range of numbers, where its ticks are, and the interval of the sheet it is drawn on."""
@@ -277,15 +274,11 @@ class Axis:
         return math.isfinite(value) and (value > 0 or not self.log)
 
 
-def _step(span: float, wanted: int) -> float:
-    """The smallest of 1, 2, 5 times a power of ten that gives at most ``wanted`` steps."""
-    rough = span / wanted
-    power = 10.0 ** math.floor(math.log10(rough))
-    return next(m * power for m in (1.0, 2.0, 5.0, 10.0) if m * power >= rough * (1 - 1e-9))
-
-
 def _linear(low: float, high: float, wanted: int) -> tuple[float, ...]:
-    step = _step(high - low, wanted)
+    """Multiples of the smallest of 1, 2, 5 times a power of ten that gives at most ``wanted`` steps."""
+    rough = (high - low) / wanted
+    power = 10.0 ** math.floor(math.log10(rough))
+    step = next(m * power for m in (1.0, 2.0, 5.0, 10.0) if m * power >= rough * (1 - 1e-9))
     first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
     decimals = max(0, -math.floor(math.log10(step)))
     return tuple(round(k * step, decimals) for k in range(first, last + 1))
@@ -353,9 +346,6 @@ def label(value: float) -> str:
     if abs(value) >= 1000:
         return f"{value:,.0f}"
     return f"{value:.4g}"
-
-
-# ---- boxes
 
 
 _BOX = 15.0

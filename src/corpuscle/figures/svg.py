@@ -22,7 +22,7 @@ from corpuscle.text.scripts import based, clusters, direction
 _LIGHT = ("#2563c9", "#c2500a", "#0f7a66", "#9a3391", "#856404", "#56606b")
 _DARK = ("#74aeff", "#ff9f60", "#4fcfb0", "#e391dc", "#dfc05a", "#adb6c0")
 COLOURS = len(_LIGHT)
-"""How many series can be told apart by colour; further ones begin again."""
+"""The number of colours of series; further series begin again."""
 
 
 def colour_of(number: int) -> str:
@@ -36,6 +36,11 @@ def colour_of(number: int) -> str:
 def coloured(number: int) -> dict[str, str]:
     """Attributes of a mark in that colour, which follows the reader's screen as far as series have colours."""
     return {"class_": f"f{number}"} if number < COLOURS else {"fill": colour_of(number)}
+
+
+def certainty(sure: float | None) -> tuple[float, str]:
+    """The opacity of a mark, fainter where the model is less sure, and what its tip says; None: that is not known."""
+    return (1.0, "") if sure is None else (0.35 + 0.65 * sure, f", {100 * sure:.0f} % sure")
 
 
 def _rules(ink: str, muted: str, grid: str, paper: str, colours: tuple[str, ...]) -> str:
@@ -143,9 +148,6 @@ class Sheet:
             f'<title id="t{key}">{escape(title)}</title><desc id="d{key}">{escape(description)}</desc>'
             f"<style>{STYLE}</style>{body}</svg>"
         )
-
-
-# ---- files
 
 
 ZOOM = 2

@@ -14,7 +14,7 @@ from itertools import accumulate
 from typing import NamedTuple
 
 from corpuscle.figures.plots import axis, label
-from corpuscle.figures.svg import Sheet, fitting, number, text_width
+from corpuscle.figures.svg import Sheet, certainty, fitting, number, text_width
 from corpuscle.text.scripts import direction
 
 _MARGIN, _LINE, _TREE = 10.0, 18.0, 260.0
@@ -26,18 +26,6 @@ class LeafShown(NamedTuple):
     name: str
     words: Sequence[str]
     tip: str = ""
-
-
-def _order(merges: Sequence[Sequence[int]], leaves: int) -> list[int]:
-    """The leaves from top to bottom: those of the first node of a merger come first."""
-    order, waiting = [], [leaves + len(merges) - 1]
-    while waiting:
-        node = waiting.pop()
-        if node < leaves:
-            order.append(node)
-        else:
-            waiting += reversed(merges[node - leaves])
-    return order
 
 
 def merge_tree(
@@ -56,7 +44,13 @@ def merge_tree(
     """
     if len(merges) != len(leaves) - 1 or len(values) != len(leaves):
         raise ValueError(f"{len(leaves)} leaves with {len(merges)} mergers and {len(values)} values")
-    order = _order(merges, len(leaves))
+    order, waiting = list[int](), [len(leaves) + len(merges) - 1]
+    while waiting:  # from top to bottom, the leaves of the first node of a merger come first
+        node = waiting.pop()
+        if node < len(leaves):
+            order.append(node)
+        else:
+            waiting += reversed(merges[node - len(leaves)])
     if sorted(order) != list(range(len(leaves))):
         raise ValueError("not every leaf is merged once")
     top, bottom = _MARGIN + 34.0, _MARGIN + 34.0 + len(leaves) * _LINE
@@ -88,14 +82,9 @@ def merge_tree(
     return sheet.finish(title, shown)
 
 
-# ---- arcs
-
-
 _STEP, _GAP = 28, 18
 _PEAK = 0.75
 """A curve reaches this part of the height of its control points."""
-
-_FAINTEST = 0.35
 
 
 def _levels(heads: Sequence[int]) -> list[int]:
@@ -143,8 +132,7 @@ def draw_arcs(
     depth = _STEP * (max(under, default=0) + 1) if any(below) else 0
     sheet = Sheet(max(width, 120), top + 44 + depth)
     for word, (head, name) in enumerate(zip(heads, names, strict=True), 1):
-        sure = 1.0 if confidence is None else _FAINTEST + (1 - _FAINTEST) * float(confidence[word - 1])
-        said = "" if confidence is None else f", {100 * confidence[word - 1]:.0f} % sure"
+        sure, said = certainty(None if confidence is None else float(confidence[word - 1]))
         tip = f"{words[word - 1]}: {name}{said}"
         different = other is not None and other[word - 1] != head
         _arc(sheet, centres, word, head, top - 16, -_STEP * (levels[word - 1] or 1), int(different), sure, tip)
@@ -179,9 +167,6 @@ def _arc(
     sheet.add("path", d=arrow, class_=f"f{colour}", opacity=sure)
 
 
-# ---- constituents
-
-
 _CONSTITUENT_STEP, _CONSTITUENT_GAP = 34.0, 14.0
 
 
@@ -205,18 +190,6 @@ def _heights(nodes: Sequence[NodeShown]) -> list[int]:
     return heights
 
 
-def _centres(nodes: Sequence[NodeShown], words: Sequence[float]) -> list[float]:
-    """Where each node is across: in the middle of its first and last child."""
-    centres = [(words[node.first] + words[node.end - 1]) / 2 for node in nodes]
-    edges: list[list[float]] = [[] for _ in nodes]
-    for i in range(len(nodes) - 1, -1, -1):
-        if edges[i]:
-            centres[i] = (min(edges[i]) + max(edges[i])) / 2
-        if nodes[i].parent >= 0:
-            edges[nodes[i].parent].append(centres[i])
-    return centres
-
-
 def draw_constituents(
     words: Sequence[str],
     nodes: Sequence[NodeShown],
@@ -234,10 +207,9 @@ def draw_constituents(
     base = _MARGIN + 14 + _CONSTITUENT_STEP * above
     sheet = Sheet(max(width, 120.0), base + 20 + _CONSTITUENT_STEP * below)
     both = {(node.label, node.first, node.end) for node in nodes}
-    both &= both if other is None else {(node.label, node.first, node.end) for node in other}
+    both &= {(node.label, node.first, node.end) for node in (nodes if other is None else other)}
     _tree(sheet, nodes, places, base, -1, both, 1)
-    if other is not None:
-        _tree(sheet, other, places, base, 1, both, 2)
+    _tree(sheet, other or (), places, base, 1, both, 2)
     for word, place in zip(words, places, strict=True):
         sheet.text(place, base + 5, word, None, "middle")
     said = "; ".join(f"{node.label}: {' '.join(words[node.first : node.end])}" for node in nodes)
@@ -254,17 +226,23 @@ def _tree(
     colour: int,
 ) -> None:
     """One tree, above the words (``side`` -1) or below them (1)."""
-    heights, centres = _heights(nodes), _centres(nodes, places)
-    has_nodes = {node.parent for node in nodes}
+    heights = _heights(nodes)
+    # A node stands in the middle of its first and last child.
+    centres = [(places[node.first] + places[node.end - 1]) / 2 for node in nodes]
+    below: list[list[float]] = [[] for _ in nodes]
+    for i in range(len(nodes) - 1, -1, -1):
+        if below[i]:
+            centres[i] = (min(below[i]) + max(below[i])) / 2
+        if nodes[i].parent >= 0:
+            below[nodes[i].parent].append(centres[i])
     for i, node in enumerate(nodes):
         y = base + side * _CONSTITUENT_STEP * heights[i]
-        sure = 1.0 if node.sure is None else _FAINTEST + (1 - _FAINTEST) * node.sure
+        sure, said = certainty(node.sure)
         different = (node.label, node.first, node.end) not in both
-        said = "" if node.sure is None else f", {100 * node.sure:.0f} % sure"
         if node.parent >= 0:
             up = base + side * _CONSTITUENT_STEP * heights[node.parent]
             _link(sheet, centres[node.parent], up, centres[i], y, side, sure)
-        if i not in has_nodes:
+        if not below[i]:
             for word in range(node.first, node.end):
                 _link(sheet, centres[i], y, places[word], base, side, sure)
         sheet.add(

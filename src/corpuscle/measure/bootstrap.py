@@ -20,7 +20,7 @@ field has it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -49,10 +49,9 @@ def _resample(statistics, first, seed, purpose, sums):
     """Fill ``sums`` (n_draws, k) with the sums over items drawn with replacement; the draws are numbered from
     ``first``."""
     items, width = statistics.shape
+    sums[:] = 0.0
     for draw in range(len(sums)):
         source = stream(seed, purpose, first + draw, 0)
-        for column in range(width):
-            sums[draw, column] = 0.0
         for _ in range(items):
             item = below(source, items)
             for column in range(width):
@@ -63,11 +62,10 @@ def _resample(statistics, first, seed, purpose, sums):
 def _swap(differences, first, seed, purpose, moved):
     """Fill ``moved`` (n_draws, k) with the sums of ``differences`` (n_items, k) over a random half of the items."""
     items, width = differences.shape
+    moved[:] = 0.0
     for draw in range(len(moved)):
         source = stream(seed, purpose, first + draw, 0)
         coins = np.uint64(0)
-        for column in range(width):
-            moved[draw, column] = 0.0
         for item in range(items):
             if item % 64 == 0:  # a draw of 64 bits is 64 coins
                 coins = bits(source)
@@ -107,6 +105,13 @@ def _rows(statistics: Any) -> np.ndarray:
     if len(table) > MAX_ITEMS:
         table = np.add.reduceat(table, np.arange(MAX_ITEMS) * len(table) // MAX_ITEMS, axis=0)
     return np.ascontiguousarray(table)
+
+
+def _paired(statistics_a: Any, statistics_b: Any) -> tuple[np.ndarray, np.ndarray]:
+    a, b = _rows(statistics_a), _rows(statistics_b)
+    if a.shape != b.shape:
+        raise ValueError(f"paired statistics differ in shape: {a.shape} and {b.shape}")
+    return a, b
 
 
 def interval_of(values: np.ndarray) -> Interval:
@@ -151,11 +156,9 @@ def bootstrap_all(
 
 def _ratio(transform: Callable[[Any], Any] | None) -> Figure:
     def figure(sums: np.ndarray) -> np.ndarray:
-        ratio = sums[..., 0] / sums[..., 1]
-        if transform is None:
-            return ratio
+        ratio: np.ndarray = sums[..., 0] / sums[..., 1]
         # One by one, so that functions of the math module serve as well as NumPy's.
-        return np.array([transform(x) for x in np.ravel(ratio)], np.float64).reshape(np.shape(ratio))
+        return ratio if transform is None else np.vectorize(transform, otypes=[np.float64])(ratio)
 
     return figure
 
@@ -203,9 +206,7 @@ def compare(
     figure is 0/0, or both are infinite) are left out; if there is no other draw, there is no p-value (NaN). ``of`` says
     how the figure is shown, ``items`` what the items are.
     """
-    a, b = _rows(statistics_a), _rows(statistics_b)
-    if a.shape != b.shape:
-        raise ValueError(f"paired statistics differ in shape: {a.shape} and {b.shape}")
+    a, b = _paired(statistics_a, statistics_b)
     width = a.shape[1]
     sums = _draw(_resample, np.hstack([a, b]), draws, seed, _BOOTSTRAP)
     with np.errstate(all="ignore"):
@@ -247,9 +248,7 @@ def approximate_randomisation(
     share of draws whose difference is at least as large as the real one. Draws without a difference (0/0) are
     left out; it is NaN if the outputs themselves have none.
     """
-    a, b = _rows(statistics_a), _rows(statistics_b)
-    if a.shape != b.shape:
-        raise ValueError(f"paired statistics differ in shape: {a.shape} and {b.shape}")
+    a, b = _paired(statistics_a, statistics_b)
     if not (np.isfinite(a).all() and np.isfinite(b).all()):
         raise ValueError("approximate randomisation needs finite statistics")
     moved = _draw(_swap, b - a, draws, seed, _RANDOMISATION)
@@ -274,16 +273,25 @@ def share(part: Any, whole: Any) -> Any:
     return np.divide(part, whole, out=np.zeros(np.shape(whole)), where=np.asarray(whole) != 0)
 
 
-def _precision(sums: np.ndarray) -> np.ndarray:
-    return share(sums[..., 0], sums[..., 1])
+def rate(part: int, whole: int) -> Figure:
+    """The share that one column of sums is of another."""
+    return lambda sums: share(sums[..., part], sums[..., whole])
 
 
-def _recall(sums: np.ndarray) -> np.ndarray:
-    return share(sums[..., 0], sums[..., 2])
+def f1_rates(first: int = 0, name: str = "{}") -> dict[str, Figure]:
+    """Precision, recall and F1 of three columns of sums, right, found and gold, from the column ``first`` on; ``name``:
+    what the figures are called, such as ``lexicon_{}``."""
+    return {
+        name.format("precision"): rate(first, first + 1),
+        name.format("recall"): rate(first, first + 2),
+        name.format("f1"): lambda sums: share(2 * sums[..., first], sums[..., first + 1] + sums[..., first + 2]),
+    }
 
 
-def _f1(sums: np.ndarray) -> np.ndarray:
-    return share(2 * sums[..., 0], sums[..., 1] + sums[..., 2])
+def sums_by_sentence(starts: np.ndarray, columns: Iterable[Any]) -> np.ndarray:
+    """Values of words, added up over each sentence that has words: float64 (n_sentences, n_columns)."""
+    filled = starts[:-1][np.diff(starts) > 0]
+    return np.column_stack([np.add.reduceat(np.asarray(values, np.float64), filled) for values in columns])
 
 
 def precision_recall(
@@ -297,8 +305,7 @@ def precision_recall(
     statistics = np.column_stack([correct, predicted, gold]).astype(np.float64)
     if (statistics < 0).any() or (statistics[:, 0] > statistics[:, 1:].min(axis=1)).any():
         raise ValueError("in every item, correct must lie between 0 and both predicted and gold")
-    ratios = {"precision": _precision, "recall": _recall, "f1": _f1}
-    figures, interval = bootstrap_all(statistics, ratios, draws=draws, seed=seed)
+    figures, interval = bootstrap_all(statistics, f1_rates(), draws=draws, seed=seed)
     sums = statistics.sum(axis=0)
     figures |= {name: int(n) for name, n in zip(("correct", "predicted", "gold"), sums, strict=True)}
     how = signature("f1", of=of, average="micro", interval=resampled("items", draws, seed))
@@ -310,7 +317,7 @@ def compare_f1(a: Any, b: Any, *, draws: int = 1000, seed: int = 1, items: str =
 
     ``a``, ``b``: (n_items, 3), how many are correct, predicted and gold.
     """
-    return compare(a, b, _f1, draws=draws, seed=seed, of=F1[0], items=items)
+    return compare(a, b, f1_rates()["f1"], draws=draws, seed=seed, of=F1[0], items=items)
 
 
 def accuracy(correct: Any, total: Any, *, of: str = "tokens", draws: int = 1000, seed: int = 1) -> Result:
@@ -318,9 +325,9 @@ def accuracy(correct: Any, total: Any, *, of: str = "tokens", draws: int = 1000,
     statistics = np.column_stack([correct, total]).astype(np.float64)
     if (statistics[:, 0] < 0).any() or (statistics[:, 0] > statistics[:, 1]).any():
         raise ValueError("in every item, correct must lie between 0 and total")
-    interval = bootstrap(statistics, _precision, draws=draws, seed=seed)
-    sums = statistics.sum(axis=0)
-    figures = {"accuracy": float(_precision(sums)), "correct": int(sums[0]), "total": int(sums[1])}
+    interval = bootstrap(statistics, rate(0, 1), draws=draws, seed=seed)
+    right, whole = statistics.sum(axis=0)
+    figures = {"accuracy": float(share(right, whole)), "correct": int(right), "total": int(whole)}
     how = signature("accuracy", of=of, interval=resampled("items", draws, seed))
     return Result(figures, interval, how, ACCURACY)
 

@@ -23,12 +23,11 @@ Collins, "EVALB", 1997; Klein, "The unsupervised learning of natural language st
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from corpuscle.measure.bootstrap import bootstrap_all, compare, share
+from corpuscle.measure.bootstrap import Figure, bootstrap_all, compare, f1_rates, rate, share
 from corpuscle.measure.result import Comparison, Result, Shown, resampled, signature
 from corpuscle.text.trees import ROOTS, Trees
 
@@ -64,15 +63,19 @@ def spoken_words(trees: Trees, punctuation: str = "auto") -> np.ndarray:
 
 
 class _Pair(NamedTuple):
-    """Gold and found trees that are ready to be compared, the length of each sentence, and which sentences count."""
+    """Gold and found trees that are ready to be compared, their brackets with numbers for labels (``names``), the
+    length of each sentence, and which sentences count, bool (n_sentences,)."""
 
     gold: Trees
     found: Trees
+    wanted: _Nodes
+    got: _Nodes
+    names: dict[str, int]
     lengths: np.ndarray
     counted: np.ndarray
 
 
-def _prepared(gold: Trees, found: Trees, punctuation: str) -> _Pair:
+def _prepared(gold: Trees, found: Trees, punctuation: str, max_length: int | None) -> _Pair:
     """The trees without traces, roots, functions and punctuation, over the same words."""
     if len(gold) != len(found):
         raise ValueError(f"{len(gold):,} gold trees, but {len(found):,} found ones")
@@ -86,7 +89,11 @@ def _prepared(gold: Trees, found: Trees, punctuation: str) -> _Pair:
     here = np.repeat(~failed, lengths)
     gold, found = gold.without_words(~spoken), found.without_words(~spoken[here])
     gold, found = (trees.relabel(lambda label: _SAME.get(label, label)) for trees in (gold, found))
-    return _Pair(gold, found, lengths, gold.words.lengths > 0)
+    counted = gold.words.lengths > 0
+    if max_length is not None:
+        counted &= lengths <= max_length
+    names: dict[str, int] = {}
+    return _Pair(gold, found, _nodes(gold, names), _nodes(found, names), names, lengths, counted)
 
 
 class _Nodes(NamedTuple):
@@ -153,9 +160,8 @@ def bracket_counts(
     gold: Trees, found: Trees, *, punctuation: str = "auto", max_length: int | None = None
 ) -> np.ndarray:
     """What is counted, by sentence that counts: float64 (n_sentences, n_columns)."""
-    pair = _prepared(gold, found, punctuation)
-    names: dict[str, int] = {}
-    wanted, got = _nodes(pair.gold, names), _nodes(pair.found, names)
+    pair = _prepared(gold, found, punctuation, max_length)
+    wanted, got = pair.wanted, pair.got
     n, lengths = len(pair.gold), pair.gold.words.lengths
     columns: list[np.ndarray] = []
     for proper in (False, True):
@@ -172,8 +178,7 @@ def bracket_counts(
     f1 = np.where(spans[:, 1] + spans[:, 2] > 0, share(2 * spans[:, 0], spans[:, 1] + spans[:, 2]), 1.0)
     columns += [exact & ~failed, crossing, (crossing == 0) & ~failed]
     columns += [_right_tags(pair), lengths, failed, f1, np.ones(n)]
-    keep = pair.counted if max_length is None else pair.counted & (pair.lengths <= max_length)
-    return np.column_stack(columns).astype(np.float64)[keep]
+    return np.column_stack(columns).astype(np.float64)[pair.counted]
 
 
 def _right_tags(pair: _Pair) -> np.ndarray:
@@ -191,27 +196,12 @@ def _at(name: str) -> int:
     return _COLUMNS.index(name)
 
 
-def _rates(kind: str, end: str = "") -> dict[str, Callable[[Any], Any]]:
-    """Precision, recall and F1 of a kind of brackets; ``end`` is that of their names."""
-    at = _at(f"{kind}{end}_right")
-    return {
-        f"{kind}_precision{end}": lambda sums: share(sums[..., at], sums[..., at + 1]),
-        f"{kind}_recall{end}": lambda sums: share(sums[..., at], sums[..., at + 2]),
-        f"{kind}_f1{end}": lambda sums: share(2 * sums[..., at], sums[..., at + 1] + sums[..., at + 2]),
-    }
-
-
-def _mean(name: str, whole: str = "trees") -> Callable[[Any], Any]:
-    part, of = _at(name), _at(whole)
-    return lambda sums: share(sums[..., part], sums[..., of])
-
-
-def _figures() -> dict[str, Callable[[Any], Any]]:
-    rates = {name: _mean(name) for name in ("exact", "crossing", "no_crossing")}
-    rates |= {"tags": _mean("tags", "words"), "spans_sentences": _mean("spans_sentence")}
+def _figures() -> dict[str, Figure]:
+    rates = {name: rate(_at(name), _at("trees")) for name in ("exact", "crossing", "no_crossing")}
+    rates |= {"tags": rate(_at("tags"), _at("words")), "spans_sentences": rate(_at("spans_sentence"), _at("trees"))}
     for end in ("_proper", ""):
         for kind in ("spans", "unlabelled", "labelled"):
-            rates |= _rates(kind, end)
+            rates |= f1_rates(_at(f"{kind}{end}_right"), f"{kind}_{{}}{end}")
     return rates  # labelled F1, the headline, comes last
 
 
@@ -260,14 +250,11 @@ def bracket_scores_by(
 ) -> list[dict[str, float | str]]:
     """Labelled precision, recall and F1 by the ``label`` of brackets or the ``length`` of sentences: rows of ``name``,
     ``right``, ``found``, ``gold``, ``precision``, ``recall``, ``f1``, most gold brackets first."""
-    pair = _prepared(gold, found, punctuation)
-    names: dict[str, int] = {}
-    sides = [_nodes(pair.gold, names), _nodes(pair.found, names)]
-    keep = pair.counted if max_length is None else pair.counted & (pair.lengths <= max_length)
-    sides = [each.of(keep[each.tree]) for each in sides]
+    pair = _prepared(gold, found, punctuation, max_length)
+    sides = [each.of(pair.counted[each.tree]) for each in (pair.wanted, pair.got)]
     if by == "label":
         grouped = [each._replace(tree=each.label, label=each.tree) for each in sides]
-        titles = list(names)
+        titles = list(pair.names)
     else:
         tens = (np.maximum(pair.lengths, 1) - 1) // 10
         grouped = [each._replace(tree=tens[each.tree], label=each.label * len(tens) + each.tree) for each in sides]

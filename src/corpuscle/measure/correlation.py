@@ -55,7 +55,7 @@ def rank_correlation(a: Any, b: Any) -> float:
 
 
 def _weighted_ranks(values: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """The rank of each value (n,) where it stands for several points: ``weights`` (draws, n), so many in each draw."""
+    """The rank of each value (n,) that stands for several points: ``weights`` (draws, n), their number in each draw."""
     _, place = np.unique(values, return_inverse=True)
     order = np.argsort(place, kind="stable")
     begins = np.flatnonzero(np.diff(place[order], prepend=-1))
@@ -156,9 +156,6 @@ def human_ceiling(ratings: Any, items: Any, subjects: Any) -> float:
             found.append(rank_correlation(ratings[usable], rest[at] / others[at]))
     kept = [each for each in found if not np.isnan(each)]
     return float(np.mean(kept)) if kept else float("nan")
-
-
-# ---- agreement of annotators
 
 
 def _alpha(sums: np.ndarray) -> np.ndarray:

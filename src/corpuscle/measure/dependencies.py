@@ -18,7 +18,7 @@ import unicodedata
 
 import numpy as np
 
-from corpuscle.measure.bootstrap import bootstrap_all, compare, share
+from corpuscle.measure.bootstrap import bootstrap_all, compare, rate, sums_by_sentence
 from corpuscle.measure.result import Comparison, Result, Shown, resampled, signature
 from corpuscle.text.treebank import Treebank
 
@@ -66,42 +66,28 @@ def _right(gold: Treebank, found: Treebank, mode: str) -> tuple[np.ndarray, np.n
     return heads, heads & np.array([a == b for a, b in pairs], bool)
 
 
-def _sums(bank: Treebank, values: np.ndarray) -> np.ndarray:
-    """The sum over the words of every sentence that has some, float64."""
-    filled = bank.corpus.lengths > 0
-    starts = bank.corpus.sentence_starts[:-1][filled]
-    return np.add.reduceat(values.astype(np.float64), starts) if len(starts) else np.zeros(0)
-
-
 def _statistics(gold: Treebank, found: Treebank, mode: str, punct: str = "auto") -> np.ndarray:
     """By sentence, the columns that ``_COLUMNS`` names: float64 (n_sentences, 11)."""
     heads, relations = _right(gold, found, mode)
     spoken = ~punctuation(gold, punct)
     content = [np.array([name not in _FUNCTIONAL for name in _names(bank, mode)], bool) for bank in (gold, found)]
-    of_words = [
-        _sums(gold, each)
-        for each in (heads, relations, np.ones(len(heads)), heads & spoken, relations & spoken, spoken)
-    ]
-    complete, root = of_words[0] == of_words[2], _sums(gold, (gold.heads == 0) != (found.heads == 0)) == 0
-    clas = [2 * _sums(gold, relations & content[0]), _sums(gold, content[0]) + _sums(gold, content[1])]
-    return np.column_stack([*of_words, complete, root, np.ones(len(complete)), *clas]).astype(np.float64)
+    of_words = (heads, relations, np.ones(len(heads)), heads & spoken, relations & spoken, spoken)
+    clas = (2 * (relations & content[0]), content[0] + content[1].astype(int))
+    other_roots = (gold.heads == 0) != (found.heads == 0)
+    sums = sums_by_sentence(gold.corpus.sentence_starts, (*of_words, other_roots, *clas))
+    complete, root = sums[:, 0] == sums[:, 2], sums[:, 6] == 0
+    return np.column_stack([sums[:, :6], complete, root, np.ones(len(sums)), sums[:, 7:]])
 
 
 def attachment(
-    gold: Treebank,
-    found: Treebank,
-    *,
-    mode: str = "plain",
-    punct: str = "auto",
-    draws: int = 1000,
-    seed: int = 1,
+    gold: Treebank, found: Treebank, *, mode: str = "plain", punct: str = "auto", draws: int = 1000, seed: int = 1
 ) -> Result:
     """UAS, LAS, complete trees and roots, each with its interval; the headline is LAS."""
     statistics = _statistics(gold, found, mode, punct)
     if not len(statistics):
         raise ValueError("there are no words to compare")
     names = [name for name in _COLUMNS if name not in ("las", "clas")] + ["clas"] * (mode == "conll18") + ["las"]
-    rates = {name: _rate(*_COLUMNS[name]) for name in names}  # the headline comes last
+    rates = {name: rate(*_COLUMNS[name]) for name in names}  # the headline comes last
     figures, interval = bootstrap_all(statistics, rates, draws=draws, seed=seed)
     figures |= {"words": int(statistics[:, 2].sum()), "sentences": len(statistics)}
     how = signature("las", relations=mode, punctuation=punct, interval=resampled("sentences", draws, seed))
@@ -114,7 +100,7 @@ def oracle(gold: Treebank, ranked: Treebank, counts: np.ndarray, *, mode: str = 
     if len(counts) != len(gold) or (counts < 1).any() or counts.sum() != len(ranked):
         raise ValueError("the lists of trees are not those of the gold sentences")
     repeated = gold.select(np.repeat(np.arange(len(gold)), counts))
-    heads, relations = (_sums(repeated, each) for each in _right(repeated, ranked, mode))
+    heads, relations = sums_by_sentence(repeated.corpus.sentence_starts, _right(repeated, ranked, mode)).T
     filled = gold.corpus.lengths > 0
     counts, words = counts[filled], gold.corpus.lengths[filled]
     firsts = np.cumsum(counts) - counts
@@ -125,10 +111,6 @@ def oracle(gold: Treebank, ranked: Treebank, counts: np.ndarray, *, mode: str = 
         "oracle_complete": float((best == words).mean()),
         "trees": float(counts.mean()),
     }
-
-
-def _rate(part: int, whole: int):  # type: ignore[no-untyped-def]
-    return lambda sums: share(sums[..., part], sums[..., whole])
 
 
 def compare_attachment(
@@ -144,7 +126,7 @@ def compare_attachment(
     """A figure of one parse minus that of the other, by paired bootstrap over sentences."""
     a, b = (_statistics(gold, found, mode, punct) for found in (one, other))
     shown = next(shown for shown in (*ATTACHMENT, CLAS) if shown.name == figure)
-    return compare(a, b, _rate(*_COLUMNS[figure]), seed=seed, of=shown, items="sentences")
+    return compare(a, b, rate(*_COLUMNS[figure]), seed=seed, of=shown, items="sentences")
 
 
 def attachment_by(gold: Treebank, found: Treebank, by: str, mode: str = "plain") -> list[dict[str, float | str]]:

@@ -2,7 +2,7 @@
 
 ``exp(-(1/N) sum ln P)`` over all predicted events: every token and one ``</s>`` a sentence, never ``<s>``. Words
 outside the vocabulary are predicted as the unknown word and counted; since a model could look good by knowing few
-words, the figure without them stands beside it, with their number. The interval is a bootstrap over sentences.
+words, the figure without them is given, too, with their number. The interval is a bootstrap over sentences.
 
 Also what models are least sure of, the least sure first: where an annotator's minute is worth most. Each item has what
 the model would say, in the form in which annotations are kept, how sure it is (``confidence``, 0..1), and which share
@@ -30,7 +30,6 @@ LIKELIHOOD = (
     Shown("tokens", "tokens", ","), Shown("oov/tokens", "oov"), Shown("projected", "projected", "."),
     Shown("support", "support", "."),
 )  # fmt: skip
-_DIFFERENCE = Shown("perplexity", "perplexity", ".")
 LETTERS = (
     Shown("perplexity", "perplexity a letter", "."), Shown("letters", "letters", ","),
     Shown("unknown/letters", "unknown"), Shown("bits_per_letter", "bits a letter", "."),
@@ -140,14 +139,10 @@ def letter_perplexity(
     Figures: ``perplexity``, ``low``, ``high``, ``bits_per_letter``, ``letters``, and ``more`` of the caller's, among
     them ``unknown``: how many letters the training text does not have.
     """
-    of_letters = perplexity(log_probabilities, letters, draws=draws, seed=seed, events="letters")
-    figures = {
-        **{name: of_letters[name] for name in ("perplexity", "low", "high")},
-        "bits_per_letter": of_letters["bits_per_token"],
-        "letters": of_letters["tokens"],
-        **more,
-    }
-    return Result(figures, of_letters.interval, of_letters.signature, LETTERS, _of_letters)
+    found = perplexity(log_probabilities, letters, draws=draws, seed=seed, events="letters")
+    figures = {name: found[name] for name in ("perplexity", "low", "high")}
+    figures |= {"bits_per_letter": found["bits_per_token"], "letters": found["tokens"], **more}
+    return Result(figures, found.interval, found.signature, LETTERS, _of_letters)
 
 
 def _of_letters(result: Result) -> str:
@@ -162,10 +157,9 @@ def compare_perplexity(
 ) -> Comparison:
     """The perplexity of model A minus that of model B on the same sentences (negative: A is better)."""
     a, b = np.asarray(log_probabilities_a, np.float64), np.asarray(log_probabilities_b, np.float64)
+    of = Shown("perplexity", "perplexity", ".")
     with np.errstate(over="ignore"):
-        return paired_bootstrap(
-            -a, -b, tokens, draws=draws, seed=seed, transform=np.exp, of=_DIFFERENCE, items="sentences"
-        )
+        return paired_bootstrap(-a, -b, tokens, draws=draws, seed=seed, transform=np.exp, of=of, items="sentences")
 
 
 def expected_saving(confidence: Sequence[float]) -> float:

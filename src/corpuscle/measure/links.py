@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from corpuscle.measure.bootstrap import bootstrap_all, compare, share
+from corpuscle.measure.bootstrap import bootstrap_all, compare, rate, share
 from corpuscle.measure.result import Comparison, Result, Shown, resampled, signature
 from corpuscle.text.alignments import Alignments
 from corpuscle.text.corpus import Corpus
@@ -21,12 +21,7 @@ LINKS = (
 )  # fmt: skip
 
 
-def _precision(sums: np.ndarray) -> np.ndarray:
-    return share(sums[..., 1], sums[..., 2])
-
-
-def _recall(sums: np.ndarray) -> np.ndarray:
-    return share(sums[..., 0], sums[..., 3])
+_precision, _recall = rate(1, 2), rate(0, 3)
 
 
 def _f1(sums: np.ndarray) -> np.ndarray:

@@ -18,13 +18,14 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Sequence
+from itertools import chain
 from typing import Any
 
 import numpy as np
 
 from corpuscle.measure.bootstrap import bootstrap_all, compare
 from corpuscle.measure.result import Comparison, Result, Shown, resampled, signature
-from corpuscle.text.standoff import Mention, Standoff
+from corpuscle.text.standoff import Standoff
 
 KINDS = ("strict", "relaxed", "simple", "complex", "discontinuous")
 """What is counted; each has four columns: found mentions that are right, found, gold mentions that are found, gold."""
@@ -39,9 +40,15 @@ Key = tuple[str, frozenset[int]]
 """What a mention is compared by: its type and the characters that it covers."""
 
 
-def _key(mention: Mention, text: str) -> Key:
-    covered = (i for begin, end in mention.spans for i in range(begin, end))
-    return mention.type, frozenset(i for i in covered if not text[i].isspace())
+def _keys(document: Standoff, only: str | None) -> set[Key]:
+    """The mentions of a document, or those of one type, that cover more than white space."""
+    keys = set()
+    for mention in document.mentions:
+        covered = (i for begin, end in mention.spans for i in range(begin, end))
+        characters = frozenset(i for i in covered if not document.text[i].isspace())
+        if characters and (only is None or mention.type == only):
+            keys.add((mention.type, characters))
+    return keys
 
 
 def _has_gap(key: Key, text: str) -> bool:
@@ -87,21 +94,17 @@ def mention_counts(
     for number, (right, guess) in enumerate(zip(gold, found, strict=True), 1):
         if right.text != guess.text:
             raise ValueError(f"document {number} ({right.name or 'without a name'}) has another text")
-        keys = [
-            {_key(mention, right.text) for mention in each.mentions if only is None or mention.type == only}
-            for each in (right, guess)
-        ]
-        wanted, got = ({key for key in some if key[1]} for some in keys)
+        wanted, got = _keys(right, only), _keys(guess, only)
         both = wanted & got
         touched = [_matched(got, wanted)] * 2 if one_to_one else [_touching(got, wanted), _touching(wanted, got)]
-        row: list[int] = [len(both), len(got), len(both), len(wanted), touched[0], len(got), touched[1], len(wanted)]
         gaps = {key for key in wanted | got if _has_gap(key, right.text)}
-        complex_ones = [gaps | _shared(side) for side in (wanted, got)]
-        for choose in (lambda side, which: side - which, lambda side, which: side & which):
-            want, have = (choose(side, which) for side, which in zip((wanted, got), complex_ones, strict=True))
-            row += [len(have & wanted), len(have), len(want & got), len(want)]
-        row += [len(both & gaps), len(got & gaps), len(both & gaps), len(wanted & gaps)]
-        rows.append(row)
+        complex_wanted, complex_got = (side & (gaps | _shared(side)) for side in (wanted, got))
+        kinds = (wanted, got), (wanted - complex_wanted, got - complex_got), (complex_wanted, complex_got)
+        strict, *others = [
+            [len(have & both), len(have), len(want & both), len(want)]
+            for want, have in (*kinds, (wanted & gaps, got & gaps))
+        ]
+        rows.append([*strict, touched[0], len(got), touched[1], len(wanted), *chain.from_iterable(others)])
     return np.array(rows, np.float64).reshape(-1, 4 * len(KINDS))
 
 

@@ -67,15 +67,14 @@ def news_measures(
     for shown, column, interval in zip(FIGURES, rows.T, intervals, strict=True):
         figures |= with_interval(shown.name, column.mean(), interval)
     figures["names"] = len(rows)
-    drawn = resampled("names", draws, seed)
-    how = signature("NEWS", letters="code points", normalisation="NFC", interval=drawn)
+    how = signature("NEWS", letters="code points", normalisation="NFC", interval=resampled("names", draws, seed))
     return Result(figures, intervals[0], how, (*FIGURES, Shown("names", "names", ",")), _text)
 
 
 def accuracy_at(
     candidates: Sequence[Sequence[str]], references: Sequence[Sequence[str]], ranks: Sequence[int]
 ) -> dict[int, float]:
-    """For each rank the share of names with an accepted candidate among so many of the first."""
+    """For each rank the share of names with an accepted candidate at that rank or above."""
     rows = news_statistics(candidates, references)
     with np.errstate(divide="ignore"):
         first = 1.0 / rows[:, 2]

@@ -17,7 +17,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from corpuscle.compiled import frozen
-from corpuscle.measure.bootstrap import bootstrap_all, share
+from corpuscle.measure.bootstrap import bootstrap_all, f1_rates, rate, share
 from corpuscle.measure.overlaps import edit_distance
 from corpuscle.measure.result import Result, Shown, resampled, signature
 from corpuscle.measure.translations import bleu
@@ -30,13 +30,13 @@ _SHOWN = (
     Shown("changed", "changed", ","), Shown("messages", "messages", ","),
 )  # fmt: skip
 _FIGURES = {
-    "precision": lambda sums: share(sums[..., 0], sums[..., 1]),
-    "recall": lambda sums: share(sums[..., 0], sums[..., 2]),
-    "accuracy": lambda sums: share(sums[..., 0], sums[..., 2]),
-    "word_accuracy": lambda sums: share(sums[..., 3], sums[..., 4]),
+    "precision": rate(0, 1),
+    "recall": rate(0, 2),
+    "accuracy": rate(0, 2),
+    "word_accuracy": rate(3, 4),
     "error_reduction": lambda sums: share(sums[..., 3] - sums[..., 4] + sums[..., 2], sums[..., 2]),
-    "word_error_rate": lambda sums: share(sums[..., 5], sums[..., 6]),
-    "f1": lambda sums: share(2 * sums[..., 0], sums[..., 1] + sums[..., 2]),
+    "word_error_rate": rate(5, 6),
+    "f1": f1_rates()["f1"],
 }
 
 

@@ -41,7 +41,6 @@ def _candidate(given, row):
 
 @part
 def _reference(given, r):
-    """The tokens of a reference."""
     return given.references[given.reference_starts[r] : given.reference_starts[r + 1]]
 
 
@@ -92,12 +91,10 @@ def _occurrences(sequence, gram, begin, n):
     """How often the n-gram at ``gram[begin]`` occurs in a sequence."""
     count = 0
     for i in range(len(sequence) - n + 1):
-        same = True
-        for k in range(n):
-            if sequence[i + k] != gram[begin + k]:
-                same = False
-                break
-        count += same
+        k = 0
+        while k < n and sequence[i + k] == gram[begin + k]:
+            k += 1
+        count += k == n
     return count
 
 

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 from corpuscle import __version__
 from corpuscle.text.html import fragment, p, small, table
+from corpuscle.text.tables import plain
 from corpuscle.text.wording import count, number, percent
 
 
@@ -31,15 +32,6 @@ def signature(metric: str, **facts: object) -> str:
 def resampled(items: str, draws: int, seed: int) -> str:
     """For a signature: how the interval came about."""
     return f"bootstrap of {items}, {draws} draws, seed {seed}"
-
-
-def _plain(value: Any) -> Any:
-    """A Python number for JSON: NumPy's types unwrapped, not finite -> None."""
-    if hasattr(value, "item"):
-        value = value.item()
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value
 
 
 class Shown(NamedTuple):
@@ -74,7 +66,7 @@ class Interval:
 
     def to_json(self) -> dict[str, Any]:
         """The four numbers as a dictionary."""
-        return {name: _plain(value) for name, value in vars(self).items()}
+        return plain(vars(self))
 
 
 def with_interval(name: str, value: Any, interval: Interval) -> dict[str, float]:
@@ -125,8 +117,7 @@ class Comparison(Printed):
 
     def to_json(self) -> dict[str, Any]:
         """The numbers as a dictionary."""
-        names = ("difference", "low", "high", "deviation", "p_value")
-        return {name: _plain(getattr(self, name)) for name in names}
+        return plain({name: value for name, value in vars(self).items() if name not in ("of", "signature")})
 
     def rows(self) -> Iterator[Row]:
         """The difference, and the p-value."""
@@ -158,11 +149,9 @@ class Result(Printed):
 
     def to_json(self) -> dict[str, Any]:
         """The figures, ``low``, ``high`` and ``deviation`` of the headline figure, and the signature."""
-        result = {name: _plain(value) for name, value in self.figures.items()}
-        if self.interval is not None:
-            for name in ("low", "high", "deviation"):
-                result[name] = _plain(getattr(self.interval, name))
-        return {**result, "signature": self.signature}
+        headline = {} if self.interval is None else vars(self.interval)
+        edges = {name: value for name, value in headline.items() if name != "mean"}
+        return plain({**self.figures, **edges, "signature": self.signature})
 
     def rows(self) -> Iterator[Row]:
         """What is shown of the figures; one without a value is left out."""

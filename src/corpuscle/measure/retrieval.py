@@ -2,7 +2,7 @@
 
 Relevant are the other items of its group; a query without any is left out and counted. The headline is the precision at
 eleven levels of recall, 0, 0.1, ..., 1, each the best at any rank with that recall or more, averaged over levels and
-queries; beside it R-precision (the share of relevant items among the first R, where R is how many there are) and mean
+queries; then R-precision (the share of relevant items among the first R, where R is how many there are) and mean
 average precision. Of equally distant items that with the smaller number comes first.
 
 The ranking itself is never made: an item counts before the relevant item j if it is nearer, or as near and of a smaller
@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.sparse import issparse
 
-from corpuscle.compiled import frozen, kernel, part
+from corpuscle.compiled import frozen, kernel
 from corpuscle.measure.bootstrap import bootstrap_ratio
 from corpuscle.measure.result import Result, Shown, resampled, signature
 
@@ -41,12 +41,6 @@ class Ranked(NamedTuple):
     r_precision: np.ndarray
     average: np.ndarray
     skipped: int
-
-
-@part
-def _before(distances, a, b):
-    """Whether item a stands before item b."""
-    return distances[a] < distances[b] or (distances[a] == distances[b] and a < b)
 
 
 @kernel
@@ -77,7 +71,8 @@ def _rank_block(distances, labels, first, levels, r_precision, average):
                 low, high = 0, count
                 while low < high:
                     middle = (low + high) // 2
-                    if _before(row, relevant[middle], j):
+                    i = relevant[middle]
+                    if row[i] < row[j] or (row[i] == row[j] and i < j):
                         low = middle + 1
                     else:
                         high = middle

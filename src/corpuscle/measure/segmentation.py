@@ -7,7 +7,7 @@ Three things are counted, each as precision, recall and F1:
 - *lexicon*: the distinct words, wherever they stand.
 
 Sentences are what is resampled for the intervals of tokens and boundaries. The lexicon has none: sentences drawn again
-with replacement have fewer distinct words, so the drawn figures would lie beside the real one.
+with replacement have fewer distinct words, so the drawn figures would be biased.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 
 from corpuscle.measure.bootstrap import compare_f1, precision_recall, share
 from corpuscle.measure.result import Comparison, Result, Shown, resampled, signature
-from corpuscle.text.corpus import Corpus, starts_of
+from corpuscle.text.corpus import Corpus, characters_of_types, starts_of
 from corpuscle.text.vocab import FIRST, MARKUP, UNKNOWN
 from corpuscle.text.wording import percent
 
@@ -114,13 +114,6 @@ def _lexicon(gold: Corpus, found: Corpus) -> tuple[int, int, int]:
     return int((in_gold[mapped] & known).sum()), len(types), int(in_gold.sum())
 
 
-def _characters(corpus: Corpus) -> int:
-    """How many code points the words of a text have: all bytes that do not continue one."""
-    spelling, offsets = _spelling(corpus)
-    begins = np.concatenate([[0], np.cumsum((spelling & 0xC0) != 0x80)])
-    return int(np.diff(begins[offsets])[corpus.tokens].sum())
-
-
 def segmentation_scores(gold: Corpus, found: Corpus, *, draws: int = 1000, seed: int = 1) -> Result:
     """Tokens, boundaries and lexicon against gold; the headline interval is that of the tokens' F1.
 
@@ -145,7 +138,8 @@ def segmentation_scores(gold: Corpus, found: Corpus, *, draws: int = 1000, seed:
     common, of_found, of_gold = _lexicon(gold, found)
     ratios = {"precision": of_found, "recall": of_gold, "f1": (of_found + of_gold) / 2}
     figures |= {f"lexicon_{name}": float(share(common, whole)) for name, whole in ratios.items()}
-    characters = _characters(gold)
+    lengths = np.concatenate([[len(word) for word in MARKUP], characters_of_types(gold.vocab)])
+    characters = int(lengths[gold.tokens].sum())
     figures |= {
         "word_length": characters / found.n_tokens if found.n_tokens else float("nan"),
         "gold_word_length": characters / gold.n_tokens if gold.n_tokens else float("nan"),

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from corpuscle.measure.bootstrap import bootstrap_all, compare, share
+from corpuscle.measure.bootstrap import Figure, bootstrap_all, compare, rate, sums_by_sentence
 from corpuscle.measure.result import Comparison, Result, Shown, resampled, signature
 from corpuscle.text.treebank import Treebank
 
@@ -63,17 +63,12 @@ def _statistics(gold: Treebank, found: Treebank, known: np.ndarray | None) -> tu
             places["known"] = names.index("known_right"), names.index("known_words")
         if not known.all():
             places["unknown"] = names.index("new_right"), names.index("new")
-    starts, filled = gold.corpus.sentence_starts, np.flatnonzero(gold.corpus.lengths > 0)
-    if not len(filled):
+    if not len(main):
         raise ValueError("there are no words to compare")
-    sums = [np.add.reduceat(np.asarray(values, np.float64), starts[filled]) for values in columns.values()]
-    complete = sums[places["all"][0]] == sums[0]
-    places["sentence"] = (len(sums), len(sums) + 1)
-    return places, np.column_stack([*sums, complete, np.ones(len(filled))])
-
-
-def _rate(part: int, whole: int):  # type: ignore[no-untyped-def]
-    return lambda sums: share(sums[..., part], sums[..., whole])
+    sums = sums_by_sentence(gold.corpus.sentence_starts, columns.values())
+    complete = sums[:, places["all"][0]] == sums[:, 0]
+    places["sentence"] = (len(columns), len(columns) + 1)
+    return places, np.column_stack([sums, complete, np.ones(len(sums))])
 
 
 def tagging(
@@ -83,7 +78,7 @@ def tagging(
     layer. ``known``: which words were in the training text, bool (n_words,)."""
     places, statistics = _statistics(gold, found, known)
     main = next(iter(places))
-    rates = {name: _rate(*columns) for name, columns in places.items()}
+    rates = {name: rate(*columns) for name, columns in places.items()}
     rates[main] = rates.pop(main)  # the headline comes last
     figures, interval = bootstrap_all(statistics, rates, draws=draws, seed=seed)
     figures |= {"words": int(statistics[:, 0].sum()), "sentences": len(statistics)}
@@ -103,7 +98,7 @@ def compare_tagging(
     places, a = _statistics(gold, one, None)
     _, b = _statistics(gold, other, None)
     shown = next(shown for shown in _SHOWN if shown.name == figure)
-    return compare(a, b, _rate(*places[figure]), seed=seed, of=shown, items="sentences")
+    return compare(a, b, rate(*places[figure]), seed=seed, of=shown, items="sentences")
 
 
 def tagging_by_tag(gold: Treebank, found: Treebank) -> list[dict[str, Any]]:
@@ -148,13 +143,7 @@ def ranks_of(starts: np.ndarray, labels: np.ndarray, gold: np.ndarray) -> np.nda
 
 
 def analyses(
-    starts: np.ndarray,
-    ranks: np.ndarray,
-    known: np.ndarray,
-    sentences: np.ndarray,
-    *,
-    draws: int = 1000,
-    seed: int = 1,
+    starts: np.ndarray, ranks: np.ndarray, known: np.ndarray, sentences: np.ndarray, *, draws: int = 1000, seed: int = 1
 ) -> Result:
     """Of words with ranks as ``ranks_of`` gives them, ``known`` bool (n_words,) to their analyser, in sentences that
     begin at ``sentences`` int64 (n_sentences + 1,)."""
@@ -170,33 +159,30 @@ def analyses(
         "new": ~known, "new_first": ~known & (ranks == 1), "many": many, "many_first": many & (ranks == 1),
         "many_two": many & (ranks <= 2),
     }  # fmt: skip
-    filled = sentences[:-1][np.diff(sentences) > 0]
-    sums = [np.add.reduceat(np.asarray(values, np.float64), filled) for values in columns.values()]
-    statistics = np.column_stack(sums)
+    statistics = sums_by_sentence(sentences, columns.values())
     places = list(columns)
 
-    def rate(part: str, whole: str = "words", inverse: bool = False) -> Any:
-        a, b = places.index(part), places.index(whole)
-        if inverse:
-            return lambda sums: 1 - share(sums[..., a], sums[..., b])
-        return lambda sums: share(sums[..., a], sums[..., b])
+    def of(part: str, whole: str = "words") -> Figure:
+        return rate(places.index(part), places.index(whole))
+
+    def other(part: str, whole: str = "words") -> Figure:
+        return lambda sums: 1 - of(part, whole)(sums)
 
     rates = {
-        "a2": rate("two"), "e1": rate("first", inverse=True), "e2": rate("two", inverse=True),
-        "ceiling": rate("inside"), "mrr": rate("inverse"), "random": rate("chance"), "candidates": rate("sizes"),
-        "keystrokes": rate("looks"),
+        "a2": of("two"), "e1": other("first"), "e2": other("two"), "ceiling": of("inside"), "mrr": of("inverse"),
+        "random": of("chance"), "candidates": of("sizes"), "keystrokes": of("looks"),
     }  # fmt: skip
     if many.any():
         rates |= {
-            "ambiguous_a1": rate("many_first", "many"), "ambiguous_e1": rate("many_first", "many", inverse=True),
-            "ambiguous_e2": rate("many_two", "many", inverse=True),
+            "ambiguous_a1": of("many_first", "many"), "ambiguous_e1": other("many_first", "many"),
+            "ambiguous_e2": other("many_two", "many"),
         }  # fmt: skip
     if not known.all():
-        rates["unseen_a1"] = rate("new_first", "new")
-    rates["a1"] = rate("first")  # the headline comes last
+        rates["unseen_a1"] = of("new_first", "new")
+    rates["a1"] = of("first")  # the headline comes last
     figures, interval = bootstrap_all(statistics, rates, draws=draws, seed=seed)
     figures |= {
-        "words": len(ranks), "sentences": len(filled), "unseen_words": int((~known).sum()),
+        "words": len(ranks), "sentences": len(statistics), "unseen_words": int((~known).sum()),
         "ambiguous_words": int(many.sum()),
     }  # fmt: skip
     how = signature("a1", ties="analyser", interval=resampled("sentences", draws, seed))

@@ -61,12 +61,7 @@ def _figure(sums: np.ndarray) -> Any:
 
 
 def bleu(
-    translations: Sequence[str],
-    references: Sequence[str],
-    *,
-    tokenise: str = "none",
-    draws: int = 1000,
-    seed: int = 1,
+    translations: Sequence[str], references: Sequence[str], *, tokenise: str = "none", draws: int = 1000, seed: int = 1
 ) -> Result:
     """Corpus BLEU, a fraction, with its 95 % interval, the four precisions and the ratio of lengths."""
     rows = bleu_rows(translations, references, tokenise)

@@ -8,10 +8,9 @@ task (``sentence source target [S|P] [weight]``, all counted from 1), one line a
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -52,14 +51,12 @@ class Alignments:
         from corpuscle.text.html import show_links
 
         if self.bitext is None:
-            return str(table(("pair", "links"), enumerate(map(" ".join, islice(self._lines(), 10)), 1)))
+            links = (self.pair(i).tolist() for i in range(min(10, len(self))))
+            rows = enumerate((" ".join(f"{i}-{j}" for i, j in each) for each in links), 1)
+            return str(table(("pair", "links"), rows))
         words = zip(self.bitext.source, self.bitext.target, strict=True)
         pairs = ((*sides, list(map(tuple, self.pair(i).tolist()))) for i, sides in enumerate(words))
         return show_links(pairs, len(self))
-
-    def _lines(self) -> Iterator[list[str]]:
-        """The links of each pair as files have them."""
-        return ([f"{i}-{j}" for i, j in self.pair(number).tolist()] for number in range(len(self)))
 
     @classmethod
     def from_pairs(
@@ -98,10 +95,9 @@ class Alignments:
 
     def __getitem__(self, pairs: slice) -> Alignments:
         """Some consecutive sentence pairs."""
-        first, last, step = pairs.indices(len(self))
-        if step != 1:
+        if pairs.step not in (None, 1):
             raise ValueError("a slice of sentence pairs has step 1; use select() for others")
-        return self.select(np.arange(first, max(first, last)))
+        return self.select(np.arange(len(self))[pairs])
 
     def select(self, pairs: np.ndarray) -> Alignments:
         """Any sentence pairs by index or mask, in that order."""
@@ -189,20 +185,19 @@ def read_links(path: AnyPath, sentences: int | None = None) -> Alignments:
     see ``sentences`` in ``read_naacl``."""
     lines = list(read_lines(path))
     first: list[str] = next((fields for _, line in lines if (fields := line.split())), [])
-    return _naacl(lines, path, sentences) if len(first) >= 3 and first[0].isdigit() else _pharaoh(lines, path)
+    if len(first) >= 3 and first[0].isdigit():
+        return read_naacl(path, sentences, lines)
+    return read_pharaoh(path, lines)
 
 
-def read_pharaoh(path: AnyPath) -> Alignments:
-    """Read Pharaoh links, one line a sentence pair; a blank line is a pair without links."""
-    return _pharaoh(read_lines(path), path)
-
-
-def _pharaoh(lines: Iterable[tuple[int, str]], path: AnyPath) -> Alignments:
+def read_pharaoh(path: AnyPath, lines: Iterable[tuple[int, str]] | None = None) -> Alignments:
+    """Read Pharaoh links, one line a sentence pair; a blank line is a pair without links. ``lines``: those of the file,
+    if they have been read."""
     rows: list[tuple[int, int, int]] = []
     sure: list[bool] = []
     weights: list[float | None] = []
     number = 0
-    for number, line in lines:
+    for number, line in read_lines(path) if lines is None else lines:
         before = len(rows)
         for token in line.split():
             match = _LINK.fullmatch(token)
@@ -237,18 +232,17 @@ def _check_weights(alignments: Alignments, path: AnyPath) -> None:
         raise InputError(path, None, "the weights of links are finite and not negative")
 
 
-def read_naacl(path: AnyPath, sentences: int | None = None) -> Alignments:
+def read_naacl(
+    path: AnyPath, sentences: int | None = None, lines: Iterable[tuple[int, str]] | None = None
+) -> Alignments:
     """Read links in the format of the NAACL 2003 shared task.
 
     A link given as sure and as possible is sure. ``sentences`` is the number of sentence pairs; without it, it is the
-    highest number in the file, since pairs without links do not occur there.
+    highest number in the file, since pairs without links do not occur there. ``lines``: those of the file, if they
+    have been read.
     """
-    return _naacl(read_lines(path), path, sentences)
-
-
-def _naacl(lines: Iterable[tuple[int, str]], path: AnyPath, sentences: int | None) -> Alignments:
     found: dict[tuple[int, int, int], tuple[bool, float | None]] = {}
-    for number, line in lines:
+    for number, line in read_lines(path) if lines is None else lines:
         fields = line.split()
         if not 3 <= len(fields) <= 5 or not all(map(_NUMBER.fullmatch, fields[:3])):
             raise InputError(path, number, "expected: sentence source target [S|P] [weight]")
@@ -333,11 +327,9 @@ class AlignmentMatrix:
     def links(self, threshold: float = 0.5) -> Alignments:
         """The links whose weight is at least ``threshold``, with their weights."""
         chosen = np.flatnonzero(self.weights >= threshold)
-        starts = self.starts
-        pairs = np.searchsorted(starts, chosen, side="right") - 1
-        cells = chosen - starts[pairs]
-        width = self.shapes[pairs, 1]
-        links = np.column_stack([cells // np.maximum(width, 1), cells % np.maximum(width, 1)]).astype(np.int32)
+        pairs = np.searchsorted(self.starts, chosen, side="right") - 1
+        cells = chosen - self.starts[pairs]
+        links = np.column_stack(np.divmod(cells, self.shapes[pairs, 1])).astype(np.int32)
         counts = np.bincount(pairs, minlength=len(self))
         return Alignments(links, starts_of(counts), np.ones(len(links), bool), self.weights[chosen].astype(np.float64))
 

@@ -22,13 +22,12 @@ from corpuscle.text.corpus import Corpus, Preprocessing
 from corpuscle.text.files import AnyPath, decode, open_bytes, suffix_of, write_atomically
 from corpuscle.text.origin import Origin, Sourced
 from corpuscle.text.plain import read_strings, read_text, write_text
-from corpuscle.text.vocab import Vocab
+from corpuscle.text.vocab import SPACES, Vocab
 
 BARS, TAB = "|||", "\t"
 """What may stand between the two sides of a line."""
 
 _BARS = re.compile(r"(?:^|(?<=[ \t\r\v\f]))\|\|\|(?=[ \t\r\v\f]|$)")
-_SPACE = re.compile(r"[ \t\n\r\v\f]")
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,15 +108,14 @@ def read_bitext(
         if len(left) != len(right):
             raise InputError(target, None, f"{len(right)} lines, but {os.fspath(source)} has {len(left)}")
         return Bitext(left, right)
-    memory = suffix_of(source).lower() == ".tmx"
-    if memory:
+    if suffix_of(source).lower() == ".tmx":
         from corpuscle.text.xml import read_tmx
 
-        sides = read_tmx(source)
+        sides, origin = read_tmx(source), Origin.of(source)
     else:
-        sides = _split(decode(open_bytes(source), source), source, separator)
+        sides = _split(source, separator)
+        origin = Origin((os.fspath(source),), rows=range(len(sides[0])))
     encode = partial(read_strings, unk_token=unk_token, preprocessing=preprocessing)
-    origin = Origin.of(source) if memory else Origin((os.fspath(source),), rows=range(len(sides[0])))
     both = map(encode, sides, (source_vocab, target_vocab))
     return Bitext(*(dataclasses.replace(side, origin=origin) for side in both))
 
@@ -127,9 +125,8 @@ def _check_separator(separator: str) -> None:
         raise SettingError(f"the separator of a bitext is '|||' or a tab, not {separator!r}")
 
 
-def _split(text: str, path: AnyPath, separator: str) -> tuple[list[str], list[str]]:
-    """The two sides of all lines."""
-    left, right = [], []
+def _split(path: AnyPath, separator: str) -> tuple[list[str], list[str]]:
+    left, right, text = [], [], decode(open_bytes(path), path)
     for number, line in enumerate(text.removesuffix("\n").split("\n") if text else (), 1):
         sides = line.split(TAB) if separator == TAB else _BARS.split(line)
         if len(sides) != 2:
@@ -149,7 +146,7 @@ def write_bitext(bitext: Bitext, source: AnyPath, target: AnyPath | None = None,
         return
     for corpus in (bitext.source, bitext.target):
         for word in corpus.vocab.decode(np.unique(corpus.tokens).tolist()):
-            if not word or _SPACE.search(word) or (word == BARS and separator == BARS):
+            if not word or SPACES.search(word) or (word == BARS and separator == BARS):
                 raise InputError(source, None, f"this file cannot hold the word {word!r}")
     between = TAB if separator == TAB else f" {BARS} "
     with write_atomically(source, "w") as output:

@@ -116,18 +116,15 @@ class _Builder:
         self.lengths.append(length)
         self.lines_of_trees.append(line)
 
-    def _origin(self) -> Origin | None:
-        if not self.files:
-            return None
-        files, firsts = zip(*self.files, strict=True)
-        lines = np.array(self.lines_of_trees, np.int64)
-        return Origin(files, firsts, lines, range(len(lines)))
-
     def trees(self) -> Trees:
         """What has been read."""
         tokens, vocab = self.words.finish()
+        origin = None
+        if self.files:
+            files, firsts = zip(*self.files, strict=True)
+            origin = Origin(files, firsts, np.array(self.lines_of_trees, np.int64), range(len(self.nodes)))
         return Trees(
-            Corpus(tokens, starts_of(self.lengths), vocab, origin=self._origin()),
+            Corpus(tokens, starts_of(self.lengths), vocab, origin=origin),
             Layer.from_strings(self.labels, missing=""),
             np.array(self.parents, np.int32),
             np.array([self.begins, self.ends], np.int32).T.copy(),

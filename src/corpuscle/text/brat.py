@@ -13,12 +13,21 @@ import os
 import re
 from collections import defaultdict
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from corpuscle.errors import InputError, warn
-from corpuscle.text import standoff
 from corpuscle.text.files import AnyPath, read_lines, read_raw, write_atomically
-from corpuscle.text.standoff import Attribute, Fault, Mention, Relation, Standoff, check_spans, fits
+from corpuscle.text.standoff import (
+    Attribute,
+    Fault,
+    Mention,
+    Relation,
+    Standoff,
+    check_spans,
+    fits,
+    merge_lines,
+    span_fault,
+)
 
 _MENTION = re.compile(r"([^ \t]+) ([0-9]{1,12} [0-9]{1,12}(?:;[0-9]{1,12} [0-9]{1,12})*)")
 _ID = re.compile(r"[TREAM][^ \t]*[0-9]+[^ \t]*")
@@ -78,12 +87,16 @@ def _read(stem: str, skip_faulty: bool) -> Standoff:
                 properties[id] = (number, record)
             elif isinstance(record, Relation):
                 found[id] = (number, record)
-            elif reason := _misfit(text, record):
-                if not skip_faulty:
-                    raise Fault(reason)
-                warn(f"{path}:{number}: mention left out: {reason}")
             else:
-                found[id] = (number, record.mention)
+                reason, covered = span_fault(record.mention.spans, len(text)), _covered(text, record.mention)
+                if not reason and covered != record.covered:
+                    reason = f"the text is {covered[:80]!r}, not {record.covered[:80]!r}"
+                if not reason:
+                    found[id] = (number, record.mention)
+                elif skip_faulty:
+                    warn(f"{path}:{number}: mention left out: {reason}")
+                else:
+                    raise Fault(reason)
         except Fault as fault:
             raise InputError(path, number, str(fault)) from None
     for number, (target, attribute) in properties.values():
@@ -98,14 +111,6 @@ def _read(stem: str, skip_faulty: bool) -> Standoff:
         if target not in found:
             raise InputError(path, found[source][0], f"{source[:40]} points to {target[:40]}, which is not there")
     return document
-
-
-def _misfit(text: str, record: _Text) -> str | None:
-    """How a mention does not fit the text, if it does not."""
-    if reason := standoff.span_fault(record.mention.spans, len(text)):
-        return reason
-    covered = _covered(text, record.mention)
-    return None if covered == record.covered else f"the text is {covered[:80]!r}, not {record.covered[:80]!r}"
 
 
 def _pointers(document: Standoff) -> list[tuple[str, str]]:
@@ -181,11 +186,10 @@ def _lines(document: Standoff, path: str) -> list[str]:
     for source, target in _pointers(document):
         if target not in known:
             raise InputError(path, None, f"{source} points to {target!r}, which is not there")
-    return standoff.merge_lines(document.lines, _parse, [*records, *document.notes], lambda record: _form(record, path))
+    return merge_lines(document.lines, _parse, [*records, *document.notes], lambda record: _form(record, path))
 
 
 def _form(record: _Line, path: str) -> str:
-    """The canonical line of a record."""
     if isinstance(record, str):
         line = record
     elif isinstance(record, _Text):
@@ -221,15 +225,10 @@ def _with_ids(document: Standoff) -> Standoff:
                 used.add(id)
                 return id
 
-    def named(attributes: tuple[Attribute, ...]) -> tuple[Attribute, ...]:
-        return tuple(attribute._replace(id=name(attribute.id, "AM")) for attribute in attributes)
+    def named(each: Any, letter: str) -> Any:
+        attributes = tuple(attribute._replace(id=name(attribute.id, "AM")) for attribute in each.attributes)
+        return dataclasses.replace(each, id=name(each.id, letter), attributes=attributes)
 
-    mentions = tuple(
-        dataclasses.replace(each, id=name(each.id, "T"), attributes=named(each.attributes))
-        for each in document.mentions
-    )
-    relations = tuple(
-        dataclasses.replace(each, id=name(each.id, "E" if each.trigger else "R"), attributes=named(each.attributes))
-        for each in document.relations
-    )
+    mentions = tuple(named(each, "T") for each in document.mentions)
+    relations = tuple(named(each, "E" if each.trigger else "R") for each in document.relations)
     return dataclasses.replace(document, mentions=mentions, relations=relations)

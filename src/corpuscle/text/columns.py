@@ -3,7 +3,7 @@
 The files of the CoNLL shared tasks on chunks and names, and what came after them: the first column is the word, the
 last one usually a tag (see ``mention_tags``). A sentence that consists of one ``-DOCSTART-`` line begins a document.
 
-*Normalised* are messages with what their writers meant: every token as typed, beside its standard form. A standard form
+*Normalised* are messages with what their writers meant: every token as typed, and its standard form. A standard form
 may be several words (``wanna``: ``want to``); it is empty where the token before already says it all (``a`` ``lot``
 typed apart), and the token itself where nothing is wrong. Three formats:
 
@@ -117,9 +117,28 @@ def read_columns(
     """
     if separator == "":
         raise SettingError("the separator must not be empty")
-    table = _Table(path, names, separator, allow_empty)
+    if names is not None and (not names or len(set(names)) != len(names)):
+        raise SettingError(f"the columns need distinct names, not {list(names)}")
+    runs = False
+    numberings = [Numbering(), *(Numbering("") for _ in names[1:])] if names else []
+    rows: list[list[str]] = []
+
+    def split(line: str) -> list[str]:
+        """The fields of a line; the first line decides what separates them, unless that was given."""
+        nonlocal separator, runs
+        if separator is None:
+            separator = "\t" if "\t" in line else " "
+            runs = separator == " "
+        fields = line.split(separator)
+        return [field for field in fields if field] if runs else fields
+
+    def flush() -> None:
+        for numbering, column in zip(numberings, zip(*rows, strict=True), strict=False):
+            numbering.add(column)
+        rows.clear()
+
+    lengths, first_lines, starts = list[int](), list[int](), list[int]()
     notes: list[tuple[str, ...]] = []
-    starts: list[int] = []
     breaks: list[str | None] = []
     for block in read_blocks(path):
         first = 0
@@ -127,81 +146,41 @@ def read_columns(
             first += 1
         if first == len(block):
             raise InputError(path, block[-1][0], "a comment without a sentence")
-        documents = [number for number, line in block[first:] if table.split(line)[0] == DOCUMENT]
+        sentence = [(number, split(line)) for number, line in block[first:]]
+        documents = [number for number, fields in sentence if fields[0] == DOCUMENT]
         if documents:
             if len(block) > 1:
                 raise InputError(path, documents[0], f"{DOCUMENT} stands alone, with blank lines around it")
-            starts.append(len(table.lengths))
+            starts.append(len(lengths))
             breaks.append(block[0][1])
             continue
+        for number, fields in sentence:
+            if not numberings:
+                numberings = [Numbering(), *(Numbering("") for _ in fields[1:])]
+            if len(fields) != len(numberings):
+                raise InputError(path, number, f"{len(fields)} columns instead of {len(numberings)}")
+            if not fields[0].strip(" \t") or ("" in fields and not allow_empty):
+                empty = 1 if not fields[0].strip(" \t") else fields.index("") + 1
+                raise InputError(path, number, f"column {empty} is empty")
+            rows.append(fields)
         notes.append(tuple(line for _, line in block[:first]))
-        table.add(block[first:])
-    corpus, layers = table.finish()
+        lengths.append(len(sentence))
+        first_lines.append(sentence[0][0])
+        if len(rows) > _BATCH:
+            flush()
+    flush()
+    word, *others = numberings or [Numbering()]
+    tokens, vocab = word.finish()
+    names = names or ["word", *(f"column{i}" for i in range(2, len(others) + 1)), "label"]
+    layers = {name: numbering.layer() for name, numbering in zip(names[1:], others, strict=False)}
+    corpus = Corpus(tokens, starts_of(lengths), vocab, origin=Origin.of(path, first_lines))
     if starts:
         if starts[0] > 0:
             starts, breaks = [0, *starts], [None, *breaks]
         corpus = corpus.with_documents(np.array([*starts, len(corpus)]))
     return Columns(
-        corpus, layers, table.separator or "\t", tuple(notes) if comments else None, tuple(breaks) if starts else None
+        corpus, layers, separator or "\t", tuple(notes) if comments else None, tuple(breaks) if starts else None
     )
-
-
-class _Table:
-    """Collects the rows of a file as numbers, and sees that they all have the same form."""
-
-    def __init__(self, path: AnyPath, names: Sequence[str] | None, separator: str | None, allow_empty: bool):
-        if names is not None and (not names or len(set(names)) != len(names)):
-            raise SettingError(f"the columns need distinct names, not {list(names)}")
-        self.path, self.names, self.separator, self.allow_empty = path, names, separator, allow_empty
-        self.runs = False
-        self.numberings = None if names is None else self._start(len(names))
-        self.lengths: list[int] = []
-        self.first_lines: list[int] = []
-        self._rows: list[list[str]] = []
-
-    @staticmethod
-    def _start(width: int) -> list[Numbering]:
-        return [Numbering(), *(Numbering("") for _ in range(width - 1))]
-
-    def split(self, line: str) -> list[str]:
-        """The fields of a line; the first line decides what separates them, unless that was given."""
-        if self.separator is None:
-            self.separator = "\t" if "\t" in line else " "
-            self.runs = self.separator == " "
-        fields = line.split(self.separator)
-        return [field for field in fields if field] if self.runs else fields
-
-    def add(self, sentence: list[tuple[int, str]]) -> None:
-        """Take the lines of one sentence."""
-        for number, line in sentence:
-            fields = self.split(line)
-            if self.numberings is None:
-                self.numberings = self._start(len(fields))
-            if len(fields) != len(self.numberings):
-                raise InputError(self.path, number, f"{len(fields)} columns instead of {len(self.numberings)}")
-            if not fields[0].strip(" \t") or ("" in fields and not self.allow_empty):
-                empty = 1 if not fields[0].strip(" \t") else fields.index("") + 1
-                raise InputError(self.path, number, f"column {empty} is empty")
-            self._rows.append(fields)
-        self.lengths.append(len(sentence))
-        self.first_lines.append(sentence[0][0])
-        if len(self._rows) > _BATCH:
-            self._flush()
-
-    def _flush(self) -> None:
-        for numbering, column in zip(self.numberings or (), zip(*self._rows, strict=True), strict=False):
-            numbering.add(column)
-        self._rows.clear()
-
-    def finish(self) -> tuple[Corpus, dict[str, Layer]]:
-        """The first column as a corpus, the others as layers by name."""
-        self._flush()
-        word, *others = self.numberings or self._start(1)
-        tokens, vocab = word.finish()
-        names = [f"column{i}" for i in range(2, len(others) + 1)] + ["label"] if self.names is None else self.names[1:]
-        layers = {name: numbering.layer() for name, numbering in zip(names, others, strict=False)}
-        origin = Origin.of(self.path, self.first_lines)
-        return Corpus(tokens, starts_of(self.lengths), vocab, origin=origin), layers
 
 
 def write_columns(columns: Columns, path: AnyPath) -> None:

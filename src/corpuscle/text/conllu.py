@@ -43,10 +43,6 @@ class _Sentence:
     ranges: list[tuple[int, int, int, str]] = field(default_factory=list)
     empties: list[tuple[int, int, int, str]] = field(default_factory=list)
 
-    @property
-    def begun(self) -> bool:
-        return bool(self.words or self.ranges or self.empties)
-
     def insert(self, fields: list[str]) -> str | None:
         """Take a line that is no word; the reason why not, if it does not belong here."""
         id, following = fields[0], self.words + 1
@@ -118,7 +114,7 @@ def read_conllu(path: AnyPath) -> Treebank:
             if len(rows) > _BATCH:
                 flush()
         elif line[0] == "#":
-            if current.begun:
+            if current.words or current.ranges or current.empties:
                 raise InputError(path, number, "a comment inside a sentence; comments come before its words")
             current.comments.append(line)
         else:
@@ -140,15 +136,9 @@ def read_conllu(path: AnyPath) -> Treebank:
     origin = replace(Origin.of(path, first_lines[:-1]), word_lines=True)
     corpus = Corpus(tokens, starts, vocab, documents, labels, origin=origin)
     heads = _heads(path, lines, columns.pop("HEAD"), starts)
-    layers = {name: numbering.layer() for name, numbering in zip(LAYERS, columns.values(), strict=True)}
-    return Treebank(
-        corpus,
-        heads,
-        **layers,
-        comments=tuple(comments),
-        ranges=Insertions.build(ranges),
-        empties=Insertions.build(empties),
-    )
+    layers: dict[str, Any] = dict(zip(LAYERS, (numbering.layer() for numbering in columns.values()), strict=True))
+    layers |= {"ranges": Insertions.build(ranges), "empties": Insertions.build(empties)}
+    return Treebank(corpus, heads, **layers, comments=tuple(comments))
 
 
 def _bad_field(fields: Sequence[str]) -> str | None:
@@ -175,16 +165,14 @@ def _heads(path: AnyPath, lines: list[str], numbering: Numbering, starts: np.nda
     """The head numbers, int32, checked to lie within their sentences."""
     ids, vocab = numbering.finish()
     types = vocab.strings
-    known = [_HEAD.fullmatch(type) is not None for type in types[FIRST:]]
-    bad = np.array([False] * FIRST + [not fits for fits in known])
-    numbers = [int(type) if fits else -1 for type, fits in zip(types[FIRST:], known, strict=True)]
+    numbers = [int(type) if _HEAD.fullmatch(type) else -2 for type in types[FIRST:]]
     heads = np.array([-1] * FIRST + numbers, np.int32)[ids]
-    wrong = np.flatnonzero(bad[ids] | (heads > np.repeat(np.diff(starts), np.diff(starts))))
+    wrong = np.flatnonzero((heads == -2) | (heads > np.repeat(np.diff(starts), np.diff(starts))))
     if len(wrong):
         token = int(wrong[0])
         words = (i for i, line in enumerate(lines, 1) if line.split("\t", 1)[0].isdecimal())
         line = next(islice(words, token, None))
-        reason = "is not a number" if bad[ids[token]] else "lies outside the sentence"
+        reason = "is not a number" if heads[token] == -2 else "lies outside the sentence"
         raise InputError(path, line, f"the head {types[ids[token]][:40]!r} {reason}")
     return heads
 
@@ -264,17 +252,13 @@ def _blocks(treebank: Treebank) -> Iterator[str]:
 def _inserted(treebank: Treebank) -> dict[int, list[tuple[int, str]]]:
     """For each sentence that has any: its ranges and empty nodes in order, with the number of words before them."""
     items = []
-    for sentence, (first, last), columns in _rows(treebank.ranges):
-        items.append((sentence, first - 1, 1, last, f"{first}-{last}\t{columns}"))
-    for sentence, (after, number), columns in _rows(treebank.empties):
-        items.append((sentence, after, 0, number, f"{after}.{number}\t{columns}"))
+    for each, mark in ((treebank.ranges, "-"), (treebank.empties, ".")):
+        for sentence, (a, b), columns in zip(each.sentences.tolist(), each.numbers.tolist(), each.columns, strict=True):
+            before = a - 1 if mark == "-" else a  # an empty node stands before a range that begins there
+            items.append((sentence, before, mark == "-", b, f"{a}{mark}{b}\t{columns}"))
     return {
         sentence: [(item[1], item[4]) for item in group] for sentence, group in groupby(sorted(items), itemgetter(0))
     }
-
-
-def _rows(insertions: Insertions) -> Iterator[tuple[int, list[int], str]]:
-    return zip(insertions.sentences.tolist(), insertions.numbers.tolist(), insertions.columns, strict=True)
 
 
 def _check_writable(treebank: Treebank, path: AnyPath | None) -> None:

@@ -31,27 +31,12 @@ from corpuscle.memory import pieces
 from corpuscle.settings import Settings
 from corpuscle.text.origin import Origin, Sourced
 from corpuscle.text.settings import TextSettings
-from corpuscle.text.vocab import FIRST, UNKNOWN, Vocab
+from corpuscle.text.vocab import FIRST, UNKNOWN, Vocab, items_of, starts_of
 
 SPACE = "\u2581"
 """The character that stands for white space between words; a real one in the text is written after a backslash."""
 
 _ESCAPED = "\\" + SPACE
-
-
-def starts_of(lengths: Iterable[int] | np.ndarray) -> np.ndarray:
-    """Offsets from lengths: int64 (n + 1), beginning with 0."""
-    lengths = np.asarray(list(lengths) if not isinstance(lengths, np.ndarray) else lengths, np.int64)
-    starts = np.zeros(len(lengths) + 1, np.int64)
-    np.cumsum(lengths, out=starts[1:])
-    return starts
-
-
-def items_of(starts: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """What stands in some rows of a flat array, one row after the other: the positions of the items in it, and where
-    each row begins among them, both int64; row i had the items from ``starts[i]`` to ``starts[i + 1]``."""
-    begins = starts_of(np.diff(starts)[rows])
-    return np.repeat(starts[:-1][rows] - begins[:-1], np.diff(begins)) + np.arange(begins[-1]), begins
 
 
 def renumbered(tokens: np.ndarray, mapping: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
@@ -173,7 +158,6 @@ class Corpus(Sourced):
         if step != 1:
             raise ValueError("a slice of sentences has step 1; use select() for others")
         last = max(first, last)
-        part = slice(first, last)
         begin, end = self.sentence_starts[first], self.sentence_starts[last]
         documents, labels = None, None
         if self.document_starts is not None:
@@ -188,7 +172,7 @@ class Corpus(Sourced):
             documents,
             labels,
             None if self.offsets is None else self.offsets[begin:end],
-            None if self.origin is None else self.origin[part],
+            None if self.origin is None else self.origin[first:last],
         )
 
     def select(self, sentences: np.ndarray) -> Corpus:
@@ -324,10 +308,7 @@ class Preprocessing(Settings):
 
 def types_as_lines(vocab: Vocab) -> bytes:
     """All ordinary types, one a line."""
-    n_types = len(vocab) - FIRST
-    lines = np.full(len(vocab.bytes) + n_types, ord("\n"), np.uint8)
-    lines[np.arange(len(vocab.bytes)) + np.repeat(np.arange(n_types), np.diff(vocab.offsets))] = vocab.bytes
-    return lines.tobytes()
+    return np.insert(vocab.bytes, vocab.offsets[1:], ord("\n")).tobytes()
 
 
 def respell(corpus: Corpus, spell: Callable[[str], str]) -> Corpus:

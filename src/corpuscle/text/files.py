@@ -21,7 +21,7 @@ import sys
 import tempfile
 import zlib
 from collections.abc import Iterable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from itertools import groupby
 from os import PathLike
 from pathlib import Path
@@ -44,7 +44,7 @@ _accepted: int | None = None
 
 
 def accept(size: int | None) -> None:
-    """Accept archives that unpack to so many bytes, and lines of so many; None: the usual limits."""
+    """Accept archives that unpack to at most ``size`` bytes, and lines of at most ``size``; None: the usual limits."""
     global _accepted
     _accepted = size
 
@@ -83,7 +83,7 @@ class _Replayed(io.RawIOBase):
 
 
 _pipes: dict[tuple[int, int], IO[bytes]] = {}
-"""What came out of named pipes, by what the system knows them by: nobody can read it from them again."""
+"""What came out of named pipes, by device and inode: it cannot be read from them again."""
 
 
 def _open(path: AnyPath) -> BinaryIO:
@@ -226,11 +226,15 @@ def read_lines(path: AnyPath) -> Iterator[tuple[int, str]]:
 
     The whole file is checked before the first line comes, so nothing is half-read.
     """
-    lines = decode(open_bytes(path), path).split("\n")
+    yield from numbered_lines(decode(open_bytes(path), path))
+
+
+def numbered_lines(text: str) -> Iterator[tuple[int, str]]:
+    """The lines of a text with their numbers, from 1, without LF or CR LF."""
+    lines = text.split("\n")
     if lines[-1] == "":
         lines.pop()
-    for number, line in enumerate(lines, 1):
-        yield number, line[:-1] if line.endswith("\r") else line
+    return ((number, line.removesuffix("\r")) for number, line in enumerate(lines, 1))
 
 
 def read_raw(path: AnyPath) -> str:
@@ -308,17 +312,11 @@ class _Tally(io.BufferedIOBase):
             self._file.flush()
 
 
-@contextmanager
-def _packed(raw: BinaryIO, name: str) -> Iterator[BinaryIO]:
+def _packed(raw: BinaryIO, name: str) -> AbstractContextManager[Any]:
     """What to write to: a packer where the name asks for one. No time stamp, so that equal text gives equal bytes."""
     if name.endswith(".gz"):
-        with gzip.GzipFile(filename="", mode="wb", fileobj=raw, mtime=0) as packer:
-            yield cast(BinaryIO, packer)
-    elif name.endswith(".xz"):
-        with lzma.LZMAFile(raw, "wb") as xz:
-            yield cast(BinaryIO, xz)
-    else:
-        yield raw
+        return gzip.GzipFile(filename="", mode="wb", fileobj=raw, mtime=0)
+    return lzma.LZMAFile(raw, "wb") if name.endswith(".xz") else nullcontext(raw)
 
 
 @contextmanager

@@ -20,12 +20,12 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from corpuscle.catalogue import extensions, find
 from corpuscle.errors import InputError, SettingError
-from corpuscle.text.files import AnyPath, open_bytes
+from corpuscle.text.files import AnyPath, numbered_lines, open_bytes
 from corpuscle.text.scripts import script_of_letter
 
 
@@ -98,12 +98,7 @@ class Decoded:
     def lines(self) -> Iterator[tuple[int, str]]:
         """The lines that can be read, with their numbers from 1 on."""
         bad = set(self.bad)
-        lines = self.text.split("\n")
-        if lines[-1] == "":
-            lines.pop()
-        for number, line in enumerate(lines, 1):
-            if number not in bad:
-                yield number, line.removesuffix("\r")
+        return ((number, line) for number, line in numbered_lines(self.text) if number not in bad)
 
 
 def checked_encoding(name: str) -> str:
@@ -127,16 +122,13 @@ def read_any(path: AnyPath, encoding: str | None = None) -> Decoded:
     except UnicodeDecodeError:
         if encoding is not None:
             return _decoded(data, encoding, path, marked=False)
-    rows = data.split(b"\n")
-    texts, bad = [], []
-    for number, row in enumerate(rows, 1):
+    texts = []
+    for row in data.split(b"\n"):
         try:
             texts.append(row.decode())
         except UnicodeDecodeError:
-            texts.append("")
-            bad.append(number)
-    found = _without_nul("\n".join(texts), "utf-8", False)
-    return Decoded(found.text, "utf-8", False, tuple(sorted({*bad, *found.bad})), guess_encoding(data))
+            texts.append("\0")
+    return replace(_without_nul("\n".join(texts), "utf-8", False), guess=guess_encoding(data))
 
 
 def _decoded(data: bytes, encoding: str, path: AnyPath, marked: bool) -> Decoded:

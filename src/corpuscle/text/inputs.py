@@ -26,7 +26,7 @@ from corpuscle.text.corpus import Corpus
 from corpuscle.text.files import STDIO, AnyPath, expand, read_lines, read_raw
 from corpuscle.text.formats import format_of
 from corpuscle.text.origin import Listed, Origin
-from corpuscle.text.pairs import Pair, checked_pairs, read_news, read_pairs
+from corpuscle.text.pairs import Pair, read_news, read_pairs
 from corpuscle.text.plain import read_strings, read_text
 from corpuscle.text.running import prepare
 from corpuscle.text.sentences import split_words
@@ -93,7 +93,6 @@ def read_sentences(paths: Sequence[AnyPath], raw: bool = False, **settings: Any)
 
 
 def _running(path: AnyPath) -> str:
-    """The running text of a file."""
     form = format_of(path)
     return read_raw(path) if form is None else "\n".join(form.lines(path))
 
@@ -205,13 +204,12 @@ def pairs(value: Any, model: Any, declared: Input | None = None) -> Any:
     """Name pairs: a file, or pairs of strings."""
     if _is_path(value):
         return read_news(value) if str(value).endswith(".xml") else read_pairs(value)
-    found = (
-        Pair(pair[0], (pair[1],) if isinstance(pair[1], str) else pair[1])
-        if isinstance(pair, list | tuple) and len(pair) == 2
-        else pair
-        for pair in (_lines(value) if isinstance(value, Typed) else value)
-    )
-    return checked_pairs(Listed(found, getattr(value, "origin", None)))
+    found = Listed[Pair]([], getattr(value, "origin", None))
+    for number, pair in enumerate(_lines(value) if isinstance(value, Typed) else value):
+        if not isinstance(pair, list | tuple) or len(pair) != 2:
+            raise SettingError(f"pair {number} is {repr(pair)[:60]}, where Pair(source, (target, ...)) is needed")
+        found.append(Pair(pair[0], (pair[1],) if isinstance(pair[1], str) else pair[1]))
+    return found
 
 
 def read_file(value: Any, model: Any, declared: Input) -> Any:

@@ -38,7 +38,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import zip_longest
 from pathlib import Path
@@ -130,15 +130,15 @@ def role_of_tier(name: str, kind: str = "", tiers: Mapping[str, str] | None = No
     >>> role_of_tier("tx@SP1"), role_of_tier("A_Translation-gls-en", "ft"), role_of_tier("notes")
     ('transcription', 'translation', '')
     """
-    for role, named in (tiers or {}).items():
-        if named == name or named == name.partition("@")[0]:
+    tiers, before = tiers or {}, name.partition("@")[0]
+    for names in ((name, before), (kind,)):
+        for role, named in tiers.items():
+            if named in names:
+                return role
+    for text in (before, kind):
+        role = _ROLES.get(re.sub(r"[\s_]+", "-", text.strip().lower()), "")
+        if role and role not in tiers:
             return role
-    if tiers and set(tiers.values()) & {name, kind}:
-        return next(role for role, named in tiers.items() if named in (name, kind))
-    for text in (name.partition("@")[0], kind):
-        plain = re.sub(r"[\s_]+", "-", text.strip().lower())
-        if plain in _ROLES and _ROLES[plain] not in (tiers or {}):
-            return _ROLES[plain]
     return ""
 
 
@@ -147,34 +147,30 @@ def words_of(forms: Sequence[str], morphs: Sequence[str], glosses: Sequence[str]
     made = []
     for form, broken, gloss in zip_longest(forms, morphs, glosses, fillvalue=""):
         parts, meanings = (_BREAKS.split(text) if text else [] for text in (broken, gloss))
-        if len(parts) != len(meanings):
-            meanings = meanings if not parts else [*meanings, *[""] * len(parts)][: len(parts)]
-        pairs = tuple(Morph(a, b) for a, b in zip(parts, meanings, strict=False))
+        pairs = tuple(map(Morph, parts, [*meanings, *[""] * len(parts)]))
         made.append(Word(form or _BREAKS.sub("", broken), pairs, gloss if not pairs else ""))
     return tuple(word for word in made if word.form)
 
 
 def gloss_table(phrases: Iterable[Phrase]) -> list[tuple[str, str, int]]:
     """Words and morphs with the gloss that each has most often, and how often; the most frequent first."""
-    found: dict[str, Counter[str]] = {}
-    for phrase in phrases:
-        for word in phrase.words:
-            if word.glossed:
-                found.setdefault(word.form, Counter())[word.glossed] += 1
-            for morph in word.morphs if len(word.morphs) > 1 else ():
-                if morph.gloss:
-                    found.setdefault(morph.form, Counter())[morph.gloss] += 1
-    best = [(form, *counts.most_common(1)[0]) for form, counts in found.items()]
-    return sorted(best, key=lambda row: (-row[2], row[0]))
+    words = (word for phrase in phrases for word in phrase.words)
+    units = ([Morph(word.form, word.glossed), *(word.morphs if len(word.morphs) > 1 else ())] for word in words)
+    return _most_frequent((unit.form, unit.gloss) for several in units for unit in several)
 
 
 def morph_table(phrases: Iterable[Phrase]) -> list[tuple[str, str, int]]:
     """Words with the morphs that each consists of most often, spaces between them, and how often."""
+    words = (word for phrase in phrases for word in phrase.words if word.morphs)
+    return _most_frequent((word.form, word.segmented.replace("-", " ")) for word in words)
+
+
+def _most_frequent(pairs: Iterable[tuple[str, str]]) -> list[tuple[str, str, int]]:
+    """Each form with what goes with it most often, if anything does, and how often; the most frequent first."""
     found: dict[str, Counter[str]] = {}
-    for phrase in phrases:
-        for word in phrase.words:
-            if word.morphs:
-                found.setdefault(word.form, Counter())[word.segmented.replace("-", " ")] += 1
+    for form, other in pairs:
+        if other:
+            found.setdefault(form, Counter())[other] += 1
     best = [(form, *counts.most_common(1)[0]) for form, counts in found.items()]
     return sorted(best, key=lambda row: (-row[2], row[0]))
 
@@ -196,9 +192,6 @@ def completed(
         return replace(word, gloss=glosses[word.form] + mark) if word.form in glosses else word
 
     return replace(phrase, words=tuple(map(complete, words)))
-
-
-# ---- out
 
 
 _STYLE = """
@@ -281,24 +274,37 @@ def write_interlinear(texts: Sequence[Interlinear], path: AnyPath) -> None:
         file.write(made(texts))
 
 
+_Key = tuple[str, str, str]
+"""The level, type and language of an item."""
+
+_ITEMS = (
+    ("translation", "phrase", ("gls",)),
+    ("glosses", "morph", ("gls",)),
+    ("word glosses", "word", ("gls",)),
+    ("words", "word", ("txt",)),
+    ("morphs", "morph", ("txt", "cf")),
+    ("transcription", "phrase", ("txt",)),
+)
+"""Role, level and types of items, the most frequent language of the first type that a file has."""
+
+
 def read_flextext(path: AnyPath, tiers: Mapping[str, str] | None = None) -> Interlinear:
     """The phrases of all texts of a file; ``tiers``: role -> type and language of an item (``phrase gls fr``)."""
     root = read_xml(path)
     if root.tag != "document":
         raise InputError(path, None, f"not a FLEx text: its root element is {root.tag!r}")
-    counts: Counter[tuple[str, str, str]] = Counter()
+    counts: Counter[_Key] = Counter()
     for level in ("phrase", "word", "morph"):
         for part in root.iter(level):
             if level != "phrase" or part.find("words") is not None or part.find("item") is not None:
                 counts.update((level, item.get("type", ""), item.get("lang", "")) for item in part.findall("item"))
-    wanted = {
-        "translation": _most(counts, "phrase", ("gls",), tiers, "translation"),
-        "glosses": _most(counts, "morph", ("gls",), tiers, "glosses"),
-        "word glosses": _most(counts, "word", ("gls",), tiers, ""),
-        "words": _most(counts, "word", ("txt",), tiers, "words"),
-        "morphs": _most(counts, "morph", ("txt", "cf"), tiers, "morphs"),
-        "transcription": _most(counts, "phrase", ("txt",), tiers, "transcription"),
-    }
+    wanted: dict[str, _Key | None] = {}
+    for role, level, types in _ITEMS:
+        own = [key for kind in types for key in counts if key[:2] == (level, kind)]
+        own = [key for key in own if key[1] == own[0][1]]
+        wanted[role] = max(own, key=lambda key: counts[key], default=None)
+        if tiers and role in tiers:
+            wanted[role] = next((key for key in counts if " ".join(key) == tiers[role]), None)
     played = {key: role.removeprefix("word ") for role, key in wanted.items() if key}
     found = tuple(TierFound(" ".join(key), played.get(key, ""), n) for key, n in sorted(counts.items()))
     parts = [part for part in root.iter("phrase") if part.find("item") is not None or len(part)]
@@ -307,22 +313,6 @@ def read_flextext(path: AnyPath, tiers: Mapping[str, str] | None = None) -> Inte
         name: key[2] for name, key in (("text", wanted["words"]), ("translation", wanted["translation"])) if key
     }
     return Interlinear(Path(path).stem, tuple(each for each in phrases if each.text), found, languages)
-
-
-_Key = tuple[str, str, str]
-
-
-def _most(
-    counts: Counter[_Key], level: str, types: Iterable[str], tiers: Mapping[str, str] | None, role: str
-) -> _Key | None:
-    """The items of a level that play a role: those that the user named, else the most frequent of the first type."""
-    if role and tiers and role in tiers:
-        return next((key for key in counts if " ".join(key) == tiers[role]), None)
-    for kind in types:
-        own = {key: n for key, n in counts.items() if key[:2] == (level, kind)}
-        if own:
-            return max(own, key=lambda key: own[key])
-    return None
 
 
 def _item_of(part: Element, key: _Key | None) -> str:
@@ -367,7 +357,8 @@ def read_eaf(path: AnyPath, tiers: Mapping[str, str] | None = None) -> Interline
     root = read_xml(path)
     if root.tag != "ANNOTATION_DOCUMENT":
         raise InputError(path, None, f"not an ELAN file: its root element is {root.tag!r}")
-    times = {slot.get("TIME_SLOT_ID", ""): slot.get("TIME_VALUE") for slot in root.iter("TIME_SLOT")}
+    slots = ((slot.get("TIME_SLOT_ID", ""), slot.get("TIME_VALUE", "")) for slot in root.iter("TIME_SLOT"))
+    times = {name: int(time) if re.fullmatch("[0-9]{1,15}", time) else -1 for name, time in slots}
     found, roles, parents = [], dict[str, str](), dict[str, str]()
     by_tier: dict[str, list[_Annotation]] = {}
     for tier in root.iter("TIER"):
@@ -386,18 +377,14 @@ def read_eaf(path: AnyPath, tiers: Mapping[str, str] | None = None) -> Interline
     return Interlinear(Path(path).stem, tuple(phrase for *_, phrase in phrases if phrase.text), tuple(found))
 
 
-def _time(value: str | None) -> int:
-    return int(value) if value is not None and value.isascii() and value.isdecimal() and len(value) < 16 else -1
-
-
-def _annotations(tier: Element, times: Mapping[str, str | None]) -> list[_Annotation]:
+def _annotations(tier: Element, times: Mapping[str, int]) -> list[_Annotation]:
     """The annotations of a tier in their order: by time, or as each names the one before it."""
     made: list[_Annotation] = []
     for annotation in tier.iter("ANNOTATION"):
         for child in annotation:
             value = child.find("ANNOTATION_VALUE")
             text = " ".join((value.text or "").split()) if value is not None else ""
-            begin, end = (_time(times.get(child.get(f"TIME_SLOT_REF{i}", ""))) for i in (1, 2))
+            begin, end = (times.get(child.get(f"TIME_SLOT_REF{i}", ""), -1) for i in (1, 2))
             above, before = child.get("ANNOTATION_REF", ""), child.get("PREVIOUS_ANNOTATION", "")
             order = next((each.order + 1 for each in made if each.name == before), 0) if before else 0
             made.append(_Annotation(child.get("ANNOTATION_ID", ""), text, above, begin, end, order))
@@ -444,8 +431,6 @@ def _elan_phrase(
 def _words(rows: Mapping[str, list[_Annotation]]) -> tuple[Word, ...]:
     """Words from the tiers of words, morphs and glosses: by what hangs on each word, or white space within one."""
     words, morphs, glosses = (rows.get(role, []) for role in ("words", "morphs", "glosses"))
-    if not words and not morphs:
-        return ()
 
     def one(annotations: list[_Annotation]) -> list[str]:
         return [part for each in annotations for part in each.text.split()]
@@ -468,40 +453,34 @@ def is_toolbox(beginning: str) -> bool:
     return beginning.lstrip("\ufeff \r\n").startswith(_HEADER)
 
 
-def _fields(text: str) -> Iterator[tuple[str, str]]:
+def _fields(text: str) -> list[tuple[str, str]]:
     """Markers and what follows them; a line without a marker goes on with the field before it."""
-    marker, content = "", ""
+    found: list[tuple[str, str]] = []
     for line in text.split("\n"):
-        match = _MARKER.match(line)
-        if match:
-            if marker:
-                yield marker, content
-            marker, content = match[1], match[2].rstrip()
-        elif marker and line.strip():
-            content += " " + line.strip()
-    if marker:
-        yield marker, content
+        if match := _MARKER.match(line):
+            found.append((match[1], match[2].rstrip()))
+        elif found and line.strip():
+            found[-1] = (found[-1][0], f"{found[-1][1]} {line.strip()}")
+    return found
 
 
 def read_toolbox(path: AnyPath, tiers: Mapping[str, str] | None = None, encoding: str | None = None) -> Interlinear:
     """The phrases of a file; ``tiers``: role -> marker, without its backslash."""
-    fields = list(_fields(read_any(path, encoding).text))
+    fields = _fields(read_any(path, encoding).text)
     counts = Counter(marker for marker, _ in fields)
     begins = next((marker for marker in _BEGINS if counts[marker] > 1), None)
     roles = {marker: role_of_tier(marker, "", tiers) for marker in counts}
     found = tuple(TierFound("\\" + marker, roles[marker], n) for marker, n in counts.items())
     records: list[list[tuple[str, str]]] = []
     for marker, content in fields:
-        if marker == begins or not records or (begins is None and _is_next(records[-1], roles, marker)):
+        # Where no marker begins a record, a transcription after a translation does.
+        translated = bool(records) and any(roles[other] == "translation" for other, _ in records[-1])
+        is_next = begins is None and roles[marker] == "transcription" and translated
+        if marker == begins or not records or is_next:
             records.append([])
         records[-1].append((marker, content))
     phrases = [phrase for record in records if (phrase := _toolbox_phrase(record, roles, begins)).text]
     return Interlinear(Path(path).stem, tuple(phrases), found)
-
-
-def _is_next(record: list[tuple[str, str]], roles: Mapping[str, str], marker: str) -> bool:
-    """Whether a field begins another record, where no marker does: a transcription after a translation."""
-    return roles[marker] == "transcription" and any(roles[other] == "translation" for other, _ in record)
 
 
 def _toolbox_phrase(record: list[tuple[str, str]], roles: Mapping[str, str], begins: str | None) -> Phrase:
@@ -510,20 +489,23 @@ def _toolbox_phrase(record: list[tuple[str, str]], roles: Mapping[str, str], beg
         if roles[marker]:
             rows.setdefault(roles[marker], []).append(" ".join(content.split()))
     text = " ".join(rows.get("transcription", rows.get("words", [])))
-    words = words_of(*_by_word(text.split(), rows)) if "morphs" in rows else _whole(text.split(), rows)
+    glosses = [part for row in rows.get("glosses", []) for part in row.split()]
+    words: tuple[Word, ...] = ()
+    if "morphs" in rows:
+        words = words_of(*_by_word(text.split(), rows["morphs"], glosses))
+    elif len(glosses) == len(text.split()):
+        words = tuple(Word(form, (), gloss) for form, gloss in zip(text.split(), glosses, strict=True))
     reference = next((content for marker, content in record if marker == begins), "")
     return Phrase(text, words, " ".join(rows.get("translation", [])), reference)
 
 
-def _by_word(forms: list[str], rows: Mapping[str, list[str]]) -> tuple[list[str], list[str], list[str]]:
+def _by_word(forms: list[str], rows: list[str], glosses: list[str]) -> tuple[list[str], list[str], list[str]]:
     """The morphs and glosses of each word, joined by hyphens; a word goes on where a morph begins with a hyphen, or the
     one before ends in one."""
-    morphs, glosses = ([part for row in rows.get(role, []) for part in row.split()] for role in ("morphs", "glosses"))
-    if len(glosses) != len(morphs):
-        glosses = [*glosses, *[""] * len(morphs)][: len(morphs)]
+    morphs = [part for row in rows for part in row.split()]
     broken, meant = list[str](), list[str]()
     joins = False
-    for morph, gloss in zip(morphs, glosses, strict=True):
+    for morph, gloss in zip(morphs, [*glosses, *[""] * len(morphs)], strict=False):
         plain, meaning = morph.strip("-=~"), gloss.strip("-=~")
         if broken and (joins or morph[0] in "-=~"):
             broken[-1] += "-" + plain
@@ -535,17 +517,8 @@ def _by_word(forms: list[str], rows: Mapping[str, list[str]]) -> tuple[list[str]
     return (forms if len(forms) == len(broken) else []), broken, meant
 
 
-def _whole(forms: list[str], rows: Mapping[str, list[str]]) -> tuple[Word, ...]:
-    """Words with a gloss each, where there are as many."""
-    glosses = [part for row in rows.get("glosses", []) for part in row.split()]
-    return tuple(map(Word, forms, [()] * len(forms), glosses)) if len(glosses) == len(forms) else ()
-
-
-VERSION = "0.13"
-
-
 class Sense(NamedTuple):
-    """A translation, what is said of it, and an example with its translation, empty if there is none."""
+    """A translation, a note on it, and an example with its translation, empty if there is none."""
 
     gloss: str
     note: str = ""
@@ -582,4 +555,4 @@ def write_lift(
         for number, (word, senses) in enumerate(words, 1)
     ]
     with write_atomically(path, "w") as file:
-        file.write(element("lift", "\n", fragment(*entries, between="\n"), "\n", version=VERSION, producer="Corpuscle"))
+        file.write(element("lift", "\n", fragment(*entries, between="\n"), "\n", version="0.13", producer="Corpuscle"))

@@ -65,20 +65,16 @@ def _find(table, key, is_long, source, begin, end):
         value = slots[slot, 1]
         if value == 0:
             return slot
-        if slots[slot, 0] == key:
+        if slots[slot, 0] == key and (value > _LONG) == is_long:
             if not is_long:
-                if value < _LONG:
+                return slot
+            type = np.int64(value ^ _LONG) - 1
+            if offsets[type + 1] - offsets[type] == end - begin:
+                i = 0
+                while i < end - begin and bytes[offsets[type] + i] == source[begin + i]:
+                    i += 1
+                if i == end - begin:
                     return slot
-            elif value > _LONG:
-                type = np.int64(value ^ _LONG) - 1
-                if offsets[type + 1] - offsets[type] == end - begin:
-                    same = True
-                    for i in range(end - begin):
-                        if bytes[offsets[type] + i] != source[begin + i]:
-                            same = False
-                            break
-                    if same:
-                        return slot
         slot = (slot + 1) & mask
 
 
@@ -131,15 +127,9 @@ def _sequence_length(text, position):
     length = 2 if lead < 0xE0 else (3 if lead < 0xF0 else 4)
     if position + length > len(text):
         return 0
-    low, high = 0x80, 0xBF  # the second byte is bounded further: no overlong forms, no surrogates, nothing too big
-    if lead == 0xE0:
-        low = 0xA0
-    elif lead == 0xED:
-        high = 0x9F
-    elif lead == 0xF0:
-        low = 0x90
-    elif lead == 0xF4:
-        high = 0x8F
+    # The second byte is bounded further: no overlong forms, no surrogates, nothing too big.
+    low = 0xA0 if lead == 0xE0 else (0x90 if lead == 0xF0 else 0x80)
+    high = 0x9F if lead == 0xED else (0x8F if lead == 0xF4 else 0xBF)
     if text[position + 1] < low or text[position + 1] > high:
         return 0
     for i in range(2, length):
@@ -238,13 +228,10 @@ def scan(text, limit, table, first_id, counts, tokens, line_ends, state):
     return code
 
 
-_STEP = np.uint64(0x9E3779B97F4A7C15)
-
-
 @kernel
 def hash_sentences(tokens, starts, type_hashes, hashes):
     for i in range(len(hashes)):
-        h = _STEP
+        h = _GOLDEN
         for j in range(starts[i], starts[i + 1]):
-            h = mix(h + type_hashes[tokens[j]]) + _STEP
+            h = mix(h + type_hashes[tokens[j]]) + _GOLDEN
         hashes[i] = h

@@ -47,9 +47,9 @@ Span = tuple[int, int, str]
 """Begin, end (exclusive) and type."""
 
 
-def _check_scheme(scheme: str) -> None:
-    if scheme not in SCHEMES:
-        raise SettingError(f"the tag scheme is one of {', '.join(SCHEMES)}, not {scheme!r}")
+def _check(what: str, value: str, known: Sequence[str]) -> None:
+    if value not in known:
+        raise SettingError(f"the {what} is one of {', '.join(known)}, not {value!r}")
 
 
 def _split(tag: str, position: int, scheme: str) -> tuple[str, str]:
@@ -73,7 +73,7 @@ def spans_of_tags(tags: Sequence[str], scheme: str = "bio", repair: bool = False
     >>> spans_of_tags(["B-PER", "I-PER", "O", "B-LOC"])
     [(0, 2, 'PER'), (3, 4, 'LOC')]
     """
-    _check_scheme(scheme)
+    _check("tag scheme", scheme, SCHEMES)
     ends_are_marked = scheme in ("bioes", "bilou")
     spans: list[Span] = []
     begin, current, open = 0, "", False
@@ -105,7 +105,7 @@ def tags_of_spans(spans: Iterable[Span], length: int, scheme: str = "bio") -> li
     >>> tags_of_spans([(0, 2, "PER"), (3, 4, "LOC")], 4, "bioes")
     ['B-PER', 'E-PER', 'O', 'S-LOC']
     """
-    _check_scheme(scheme)
+    _check("tag scheme", scheme, SCHEMES)
     tags = ["O"] * length
     last_end, last_type = 0, None
     for begin, end, type in sorted(spans):
@@ -186,25 +186,21 @@ def is_simple(mention: TokenMention, others: Iterable[TokenMention]) -> bool:
 
 def tags_of_mentions(mentions: Iterable[TokenMention], length: int, encoding: str = "biodh") -> Encoded:
     """The tags of a sentence of ``length`` tokens. With the encoding ``bio`` complex mentions are left out."""
-    if encoding not in ENCODINGS:
-        raise SettingError(f"the encoding is one of {', '.join(ENCODINGS)}, not {encoding!r}")
+    _check("encoding", encoding, ENCODINGS)
     kept, lost = _by_type(mentions)
     tags = ["O"] * length
     for type, several in kept.items():
         if any(not mention.tokens or mention.tokens[0] < 0 or mention.tokens[-1] >= length for mention in several):
             raise ValueError(f"a mention does not fit into {length} tokens")
+        simple = {mention for mention in several if is_simple(mention, several)}
         if encoding == "bio":
-            simple = [mention for mention in several if is_simple(mention, several)]
             lost += [mention for mention in several if mention not in simple]
-            spans = [(mention.tokens[0], mention.tokens[-1] + 1, type) for mention in simple]
-            for position, tag in enumerate(tags_of_spans(spans, length)):
-                tags[position] = tag if tag != "O" else tags[position]
-            continue
+            several = [mention for mention in several if mention in simple]
         covering: list[frozenset[int]] = [frozenset()] * length
         for number, mention in enumerate(several):
             for token in mention.tokens:
                 covering[token] |= {number}
-        simple_ones = {number for number, mention in enumerate(several) if is_simple(mention, several)}
+        simple_ones = {number for number, mention in enumerate(several) if mention in simple}
         for token, cover in enumerate(covering):
             if cover:
                 family = "H" if len(cover) > 1 else "" if cover <= simple_ones else "D"
@@ -215,8 +211,7 @@ def tags_of_mentions(mentions: Iterable[TokenMention], length: int, encoding: st
 
 def mentions_of_tags(tags: Sequence[str], policy: str = "merge") -> list[TokenMention]:
     """The mentions that the tags of one sentence stand for, by their first tokens; every string of tags has some."""
-    if policy not in POLICIES:
-        raise SettingError(f"the policy is one of {', '.join(POLICIES)}, not {policy!r}")
+    _check("policy", policy, POLICIES)
     runs: dict[tuple[str, str], list[list[int]]] = defaultdict(list)
     before: tuple[str, str] | None = None
     for position, tag in enumerate(tags):
@@ -273,18 +268,3 @@ def _groups(own: list[list[int]], shared: bool, policy: str) -> list[list[int]]:
     if len(own) % 2:
         pairs[-1] = pairs[-1] + own[-1]
     return pairs
-
-
-def best_policy(sentences: Iterable[tuple[Sequence[TokenMention], int]]) -> str:
-    """The policy under which more mentions of these sentences, each with its length, come back right: the one with the
-    higher F1, ``merge`` among equals."""
-    right, found = dict.fromkeys(POLICIES, 0), dict.fromkeys(POLICIES, 0)
-    gold = 0
-    for mentions, length in sentences:
-        tags, wanted = tags_of_mentions(mentions, length).tags, set(mentions)
-        gold += len(wanted)
-        for policy in POLICIES:
-            back = set(mentions_of_tags(tags, policy))
-            right[policy] += len(back & wanted)
-            found[policy] += len(back)
-    return max(POLICIES, key=lambda policy: 2 * right[policy] / max(1, found[policy] + gold))

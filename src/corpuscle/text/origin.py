@@ -53,7 +53,7 @@ class Origin:
         return cls((fspath(path),), lines=lines, rows=range(len(lines)))
 
     def place(self, item: int | None = None) -> tuple[str, int | None]:
-        """The file and the line of an item; the first file, without a line, where nobody knows."""
+        """The file and the line of an item; the first file, without a line, where it is not known."""
         if item is None or self.rows is None:
             return self.files[0], None
         row = int(self.rows[item])

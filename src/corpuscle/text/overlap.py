@@ -16,19 +16,16 @@ from corpuscle.errors import warn
 from corpuscle.hashing import string_hashes
 from corpuscle.text.corpus import Corpus
 from corpuscle.text.kernels import hash_sentences
-from corpuscle.text.vocab import FIRST, Vocab
+from corpuscle.text.vocab import FIRST
 from corpuscle.text.wording import percent
 
 
-def _type_hashes(vocab: Vocab) -> np.ndarray:
-    """A hash for each id, uint64 (len(vocab),); the reserved ids have no string and hash as themselves."""
-    return np.concatenate([np.arange(FIRST, dtype=np.uint64), string_hashes(vocab.bytes, vocab.offsets)])
-
-
 def _sentence_hashes(corpus: Corpus) -> np.ndarray:
-    hashes = np.empty(len(corpus), np.uint64)
+    vocab, hashes = corpus.vocab, np.empty(len(corpus), np.uint64)
+    # The reserved ids have no string and hash as themselves.
+    of_types = np.concatenate([np.arange(FIRST, dtype=np.uint64), string_hashes(vocab.bytes, vocab.offsets)])
     tokens, starts = frozen(corpus.tokens, np.int32), frozen(corpus.sentence_starts, np.int64)
-    hash_sentences(tokens, starts, _type_hashes(corpus.vocab), hashes)
+    hash_sentences(tokens, starts, of_types, hashes)
     return hashes
 
 

@@ -27,10 +27,10 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
-from corpuscle.errors import InputError, SettingError
+from corpuscle.errors import InputError
 from corpuscle.text.files import AnyPath, read_lines
 from corpuscle.text.origin import Listed, Origin
 from corpuscle.text.tables import read_table, write_table
@@ -50,15 +50,6 @@ class ScoredPair(NamedTuple):
     first: str
     second: str
     score: float
-
-
-def checked_pairs(pairs: Iterable[Any]) -> list[Pair]:
-    """The pairs, if that is what they are, or an error that says how to make one."""
-    pairs = pairs if isinstance(pairs, Listed) else list(pairs)
-    for number, pair in enumerate(pairs):
-        if not isinstance(pair, tuple | list) or len(pair) != 2 or isinstance(pair[1], str):
-            raise SettingError(f"pair {number} is {repr(pair)[:60]}, where Pair(source, (target, ...)) is needed")
-    return pairs
 
 
 def read_pairs(path: AnyPath, wrong: list[InputError] | None = None) -> list[Pair]:
@@ -166,7 +157,7 @@ _HEADINGS = (
 
 
 class Term(NamedTuple):
-    """A word, and its part of speech if that is said."""
+    """A word, and its part of speech if it is given."""
 
     word: str
     tag: str = ""
@@ -248,13 +239,6 @@ def parse_phrase(text: str) -> Phrase | tuple[Term, ...]:
     terms = tuple(Term(word, tag or "") for word, tag, _, _ in found)
     if len(heads) < len(terms):
         raise ValueError("some of its words have heads, others none")
-    _check_tree(heads)
-    relations = tuple(relation or ("_" if head else "root") for head, (*_, relation) in zip(heads, found, strict=True))
-    return Phrase(terms, tuple(heads), relations)
-
-
-def _check_tree(heads: Sequence[int]) -> None:
-    """``ValueError`` unless the heads are a tree."""
     if heads.count(0) != 1:
         raise ValueError(f"{heads.count(0)} of its words are the root (head 0), where one must be")
     for number, head in enumerate(heads, 1):
@@ -266,6 +250,8 @@ def _check_tree(heads: Sequence[int]) -> None:
                 raise ValueError(f"word {number} hangs on itself: the heads run in a circle")
             seen.add(head)
             head = heads[head - 1]
+    relations = tuple(relation or ("_" if head else "root") for head, (*_, relation) in zip(heads, found, strict=True))
+    return Phrase(terms, tuple(heads), relations)
 
 
 def read_triples(path: AnyPath) -> list[Triple]:
@@ -288,13 +274,7 @@ def read_triples(path: AnyPath) -> list[Triple]:
 
 def read_judgements(path: AnyPath) -> list[Judgement]:
     """Read judgements on phrases, see above."""
-    found = list(_judgements(path))
-    if not found:
-        raise InputError(path, None, "there are no judgements in it")
-    return found
-
-
-def _judgements(path: AnyPath) -> Iterator[Judgement]:
+    found: list[Judgement] = []
     names: tuple[str, ...] = ()
     separator: str | None = None
     for number, line in read_lines(path):
@@ -315,11 +295,13 @@ def _judgements(path: AnyPath) -> Iterator[Judgement]:
             raise InputError(path, number, f"{len(fields)} fields, where {len(names) or 8} are expected")
         if not all(fields):
             raise InputError(path, number, f"field {fields.index('') + 1} is empty")
-        yield _judgement(fields, names, path, number)
+        found.append(_judgement(fields, names, path, number))
+    if not found:
+        raise InputError(path, None, "there are no judgements in it")
+    return found
 
 
 def _judgement(fields: Sequence[str], names: Sequence[str], path: AnyPath, line: int) -> Judgement:
-    """The judgement of a line."""
     row = dict(zip(names, fields, strict=True)) if names else {}
     text = row.get("input", row.get("rating", fields[-1]))
     if not is_score(text):
@@ -331,9 +313,8 @@ def _judgement(fields: Sequence[str], names: Sequence[str], path: AnyPath, line:
         except ValueError as error:
             raise InputError(path, line, str(error)) from None
     if "landmark" in row:
-        first = [Term(row["verb"], "VERB")]
-        first = [Term(row[name], "NOUN") for name in ("subject", "noun") if name in row] + first
-        first += [Term(row["object"], "NOUN")] if "object" in row else []
+        parts = {"subject": "NOUN", "noun": "NOUN", "verb": "VERB", "object": "NOUN"}
+        first = [Term(row[name], tag) for name, tag in parts.items() if name in row]
         return Judgement(phrase_of(first), phrase_of([Term(row["landmark"], "VERB")]), rating, subject, landmark=True)
     if row:
         words, kind = fields[:4], "verbobjects"

@@ -27,6 +27,9 @@ BLOCK = 1 << 20
 _LONG = 1 << 25
 """Lines of more bytes in all are not kept for the sake of a larger chunk."""
 
+_WRITTEN = {SPACE: " ", "\\" + SPACE: SPACE}
+"""What characters of running text stand for."""
+
 _MOST_LINES = 1 << 48
 """More than any text has, and small enough to add up."""
 
@@ -82,7 +85,7 @@ def read_text(
     corpus = _finish(corpus, vocab, units, unk_token, preprocessing or Preprocessing())
     if documents is not None:
         return _by_index(corpus, documents, blank)
-    return _by_blank_lines(corpus, files) if blank == "document" else corpus
+    return _by_blank_lines(corpus, files, origin) if blank == "document" else corpus
 
 
 def read_strings(
@@ -123,7 +126,7 @@ def _finish(corpus: Corpus, vocab: Vocab | None, units: str, unk_token: str, pre
 
 
 def _recode_in_place(corpus: Corpus, mapping: np.ndarray, vocab: Vocab) -> Corpus:
-    """Renumber tokens that nobody else has seen yet, without a second copy of them."""
+    """Renumber tokens that nothing else refers to, without a second copy of them."""
     renumbered(corpus.tokens, mapping, out=corpus.tokens)
     return dataclasses.replace(corpus, vocab=vocab)
 
@@ -142,7 +145,7 @@ def _without_markup(corpus: Corpus) -> Corpus:
     return _recode_in_place(corpus, mapping, vocab)
 
 
-def _by_blank_lines(corpus: Corpus, files: list[tuple[str, int, bool]]) -> Corpus:
+def _by_blank_lines(corpus: Corpus, files: list[tuple[str, int, bool]], origin: Origin) -> Corpus:
     """Drop blank lines; a document is what stands between two of them in a file, or a whole file of a folder."""
     blank = corpus.lengths == 0
     begins = ~blank
@@ -160,21 +163,10 @@ def _by_blank_lines(corpus: Corpus, files: list[tuple[str, int, bool]]) -> Corpu
     begin_lines = np.flatnonzero(begins)
     names = None
     if labels:
-        names = [labels.get(line) or _line_label(files, line) for line in begin_lines.tolist()]
+        names = [labels.get(line) or "{}:{}".format(*origin.place(line)) for line in begin_lines.tolist()]
     starts = corpus.sentence_starts[np.append(np.flatnonzero(~blank), len(corpus))]
-    origin = None if corpus.origin is None else corpus.origin[~blank]
-    text_only = Corpus(corpus.tokens, starts, corpus.vocab, origin=origin)
+    text_only = Corpus(corpus.tokens, starts, corpus.vocab, origin=origin[~blank])
     return text_only.with_documents(np.append(kept[begin_lines], len(starts) - 1), names)
-
-
-def _line_label(files: list[tuple[str, int, bool]], line: int) -> str:
-    """``FILE:LINE`` of a line of all files together."""
-    first = 0
-    for name, last, _ in files:
-        if line < last:
-            return f"{name}:{line - first + 1}"
-        first = last
-    raise IndexError(line)
 
 
 def read_document_index(path: AnyPath) -> tuple[np.ndarray, list[str] | None]:
@@ -185,24 +177,23 @@ def read_document_index(path: AnyPath) -> tuple[np.ndarray, list[str] | None]:
     """
     rows: list[tuple[int, int]] = []
     labels: list[str] = []
-    first_column, lines_column, label_column = 0, 1, None
-    width, end, first_row = 2, 0, True
+    names, end = list[str](), 0
+    label: str | None = None
     for number, fields in read_table(path):
-        if first_row:
-            first_row, width = False, len(fields)
+        if not names:
             header = not fields[0].isdecimal() or "lines" in fields
-            names = fields if header else ["first_line", "lines", *map(str, range(width - 2))][:width]
+            names = fields if header else ["first_line", "lines", *map(str, range(len(fields) - 2))][: len(fields)]
             if "first_line" not in names or "lines" not in names:
                 raise InputError(path, number, "a document index has the columns first_line and lines")
-            first_column, lines_column = names.index("first_line"), names.index("lines")
-            others = [i for i in range(width) if i not in (first_column, lines_column)]
-            label_column = names.index("id") if "id" in names else (others[0] if others else None)
+            others = [name for name in names if name not in ("first_line", "lines")]
+            label = "id" if "id" in names else next(iter(others), None)
             if header:
                 continue
-        if len(fields) != width:
-            raise InputError(path, number, f"{len(fields)} columns instead of {width}")
+        if len(fields) != len(names):
+            raise InputError(path, number, f"{len(fields)} columns instead of {len(names)}")
+        row = dict(zip(names, fields, strict=True))
         try:
-            first, length = int(fields[first_column]) - 1, int(fields[lines_column])
+            first, length = int(row["first_line"]) - 1, int(row["lines"])
         except ValueError:
             raise InputError(path, number, "first_line and lines are whole numbers") from None
         if not max(abs(first), abs(length)) < _MOST_LINES:
@@ -211,9 +202,9 @@ def read_document_index(path: AnyPath) -> tuple[np.ndarray, list[str] | None]:
             raise InputError(path, number, "documents come in order, do not overlap, and lines count from 1")
         end = first + length
         rows.append((first, length))
-        if label_column is not None:
-            labels.append(fields[label_column])
-    return np.array(rows, np.int64).reshape(-1, 2), labels if label_column is not None else None
+        if label is not None:
+            labels.append(row[label])
+    return np.array(rows, np.int64).reshape(-1, 2), None if label is None else labels
 
 
 def _by_index(corpus: Corpus, path: AnyPath, blank: str) -> Corpus:
@@ -242,7 +233,7 @@ def iter_text(
     unk_token: str = "unknown",
     preprocessing: Preprocessing | None = None,
 ) -> Iterator[Corpus]:
-    """Read a text of any length as one Corpus for every so many lines; only one of them is in memory at a time.
+    """Read a text of any length as one Corpus per ``lines_per_chunk`` lines; only one of them is in memory at a time.
 
     Without ``vocab`` each chunk numbers its own types.
     """
@@ -263,7 +254,7 @@ def iter_text(
 
 
 def _blocks_of_lines(path: AnyPath, lines: int, most: int = _LONG) -> Iterator[bytes]:
-    """The bytes of a file in chunks of exactly so many lines, or fewer from ``most`` bytes on, and at the end; of a
+    """The bytes of a file in chunks of exactly ``lines`` lines, or fewer from ``most`` bytes on, and at the end; of a
     file in another format than plain text all at once."""
     if (form := format_of(path)) is not None:
         yield "".join(f"{line}\n" for line in form.lines(path)).encode()
@@ -273,8 +264,10 @@ def _blocks_of_lines(path: AnyPath, lines: int, most: int = _LONG) -> Iterator[b
         missing, size = lines, 0
         while block := stream.read(BLOCK):
             while (count := block.count(b"\n")) >= missing or (count and size > most):
-                whole = count <= missing and block.endswith(b"\n")
-                cut = len(block) if whole else _after_line(block, min(count, missing))
+                cut = len(block)
+                if count > missing or not block.endswith(b"\n"):
+                    ends = np.flatnonzero(np.frombuffer(block, np.uint8) == ord("\n"))
+                    cut = int(ends[min(count, missing) - 1]) + 1
                 parts.append(block[:cut])
                 yield b"".join(parts)
                 parts, block, missing, size = [], block[cut:], lines, 0
@@ -284,11 +277,6 @@ def _blocks_of_lines(path: AnyPath, lines: int, most: int = _LONG) -> Iterator[b
                 size += len(block)
         if parts:
             yield b"".join(parts)
-
-
-def _after_line(block: bytes, line: int) -> int:
-    """The position after the ``line``-th LF."""
-    return int(np.flatnonzero(np.frombuffer(block, np.uint8) == 10)[line - 1]) + 1
 
 
 def write_text(corpus: Corpus, path: AnyPath, *, units: str = "words") -> None:
@@ -306,15 +294,13 @@ def write_text(corpus: Corpus, path: AnyPath, *, units: str = "words") -> None:
             lines: list[str] = []
             for i in range(first, min(len(corpus), first + (1 << 14))):
                 words = corpus.words(i)
-                lines.append(" ".join(words) if units == "words" else _joined(words))
+                if units == "words":
+                    lines.append(" ".join(words))
+                else:
+                    lines.append("".join(_WRITTEN.get(unit, unit) for unit in words))
                 if i in last_of_document:
                     lines.append("")
             output.write(("\n".join(lines) + "\n").encode())
-
-
-def _joined(units: list[str]) -> str:
-    """Running text from characters: ``SPACE`` is a space, and an escaped ``SPACE`` itself."""
-    return "".join(" " if unit == SPACE else SPACE if unit == "\\" + SPACE else unit for unit in units)
 
 
 def warm() -> None:

@@ -24,8 +24,9 @@ from corpuscle.text.vocab import Vocab
 
 _BLANK_LINE = re.compile("N[sS]*N[sSN]*")
 _LINE_END = re.compile("N[sSN]*")
+_NUMBER = re.compile("[0-9]{1,17}")
 _STRETCH = 1 << 20
-"""Stretches are at least so many characters, so that what NumPy does for each of them costs nothing."""
+"""Stretches have at least this many characters, so that what NumPy does for each of them costs nothing."""
 _SEVERAL = 1 << 14
 """How many tokens are written at a time."""
 
@@ -102,13 +103,13 @@ def prepare(text: str, *, abbreviations: Iterable[str] = (), line_breaks: str = 
     if line_breaks not in ("space", "sentence"):
         raise SettingError(f"line_breaks is 'space' or 'sentence', not {line_breaks!r}")
     classes = character_classes(text)
-    stretches = [_stretch(text, classes, begin, end) for begin, end in _bounds(classes)]
+    stretches = list(_stretches(text, classes))
     usage = Usage.of(stretches, abbreviations)
     separator = _LINE_END if line_breaks == "sentence" else _BLANK_LINE
-    offsets: list[np.ndarray] = []
+    offsets: list[np.ndarray] = [np.zeros((0, 2), np.int64)]
     sentence_starts: list[np.ndarray] = [np.zeros(1, np.int64)]
-    document_starts: list[np.ndarray] = [np.zeros(1, np.int64)]
-    n_tokens = n_sentences = base = 0
+    document_starts: list[np.ndarray] = [np.zeros(1, np.int64)]  # in tokens
+    n_tokens = base = 0
     for stretch in stretches:
         stretch, joined = join_abbreviations(stretch, usage)
         ends = sentence_ends(stretch, joined, usage)
@@ -119,31 +120,23 @@ def prepare(text: str, *, abbreviations: Iterable[str] = (), line_breaks: str = 
         documents = np.union1d(documents[documents > 0], ends[-1:])
         offsets.append(np.stack([stretch.begins, stretch.ends], axis=1) + base)
         sentence_starts.append(ends + n_tokens)
-        document_starts.append(np.searchsorted(ends, documents) + 1 + n_sentences)
+        document_starts.append(documents + n_tokens)
         n_tokens += len(stretch.begins)
-        n_sentences += len(ends)
         base += len(stretch.text)
-    return Prepared(
-        text,
-        np.concatenate(offsets) if offsets else np.zeros((0, 2), np.int64),
-        np.concatenate(sentence_starts),
-        np.concatenate(document_starts),
-    )
+    starts = np.concatenate(sentence_starts)
+    return Prepared(text, np.concatenate(offsets), starts, np.searchsorted(starts, np.concatenate(document_starts)))
 
 
-def _bounds(classes: str) -> Iterator[tuple[int, int]]:
-    """Cut a text at blank lines into stretches of some length, without a rest."""
+def _stretches(text: str, classes: str) -> Iterator[Stretch]:
+    """The text and its tokens, cut at blank lines into stretches of some length."""
     begin = 0
-    while begin < len(classes):
+    while begin < len(text):
         separator = _BLANK_LINE.search(classes, begin + _STRETCH)
-        end = separator.end() if separator else len(classes)
-        yield begin, end
+        end = separator.end() if separator else len(text)
+        edges = chain.from_iterable(token_spans(classes[begin:end]))
+        begins, ends = np.fromiter(edges, np.int64).reshape(-1, 2).T.copy()
+        yield Stretch(text[begin:end], classes[begin:end].encode(), begins, ends)
         begin = end
-
-
-def _stretch(text: str, classes: str, begin: int, end: int) -> Stretch:
-    spans = np.fromiter(chain.from_iterable(token_spans(classes[begin:end])), np.int64).reshape(-1, 2)
-    return Stretch(text[begin:end], classes[begin:end].encode(), spans[:, 0].copy(), spans[:, 1].copy())
 
 
 def _tokens_before(stretch: Stretch, separator: re.Pattern[str], classes: str) -> np.ndarray:
@@ -180,7 +173,7 @@ def read_gaps(path: AnyPath) -> tuple[np.ndarray, list[str]]:
     gaps: list[str] = []
     end_before, number = 0, 0
     for number, (*edge, gap) in read_table(path, _COLUMNS, heading=True, escaped=True):
-        if not all(map(_is_number, edge)):
+        if not all(map(_NUMBER.fullmatch, edge)):
             raise InputError(path, number, "begin and end are whole numbers")
         begin, end = map(int, edge)
         if begin != end_before + len(gap) or end < begin:
@@ -191,10 +184,6 @@ def read_gaps(path: AnyPath) -> tuple[np.ndarray, list[str]]:
     if not rows or rows[-1][0] != rows[-1][1]:
         raise InputError(path, number or None, "truncated: the last row holds the end of the text")
     return np.array(rows[:-1], np.int64).reshape(-1, 2), gaps
-
-
-def _is_number(field: str) -> bool:
-    return field.isascii() and field.isdecimal() and len(field) < 18
 
 
 def restore_file(text_path: AnyPath, gaps_path: AnyPath) -> str:

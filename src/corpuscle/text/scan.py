@@ -1,8 +1,4 @@
-"""Scanners and indices: texts become token ids, words become ids, over the compiled passes of ``text.kernels``.
-
-The kernels never allocate: when some array is full, or when a chunk of the text is done, they return a code, and
-``Scanner`` grows the array or goes on. So each call is short, and memory is the text plus what comes out of it.
-"""
+"""Scanners and indices: texts become token ids, words become ids, over the compiled passes of ``text.kernels``."""
 
 from __future__ import annotations
 
@@ -10,24 +6,9 @@ import numpy as np
 
 from corpuscle.compiled import frozen
 from corpuscle.errors import InputError
+from corpuscle.text import kernels
 from corpuscle.text.files import BOM, AnyPath
-from corpuscle.text.kernels import (
-    BAD_UTF8,
-    DONE,
-    LINES,
-    NEEDED,
-    NUL,
-    POSITION,
-    ROOM_FOR_BYTES,
-    ROOM_FOR_LINES,
-    ROOM_FOR_TOKENS,
-    TOKENS,
-    TYPES,
-    Table,
-    insert,
-    look_up,
-    scan,
-)
+from corpuscle.text.kernels import LINES, NEEDED, POSITION, TOKENS, TYPES, Table
 from corpuscle.text.vocab import FIRST, Vocab
 
 CHUNK = 1 << 23
@@ -39,7 +20,7 @@ def _slots_for(table: Table, n_types: int, capacity: int) -> np.ndarray:
     slots = np.zeros((1 << max(10, int(2 * capacity - 1).bit_length()), 2), np.uint64)
     filled = Table(slots, table.bytes, table.offsets)
     for first in range(0, n_types, CHUNK):
-        insert(filled, first, min(n_types, first + CHUNK))
+        kernels.insert(filled, first, min(n_types, first + CHUNK))
     return slots
 
 
@@ -61,7 +42,7 @@ class Index:
         ids = np.zeros(len(offsets) - 1, np.int32)
         source, offsets = frozen(bytes, np.uint8), np.array(offsets, np.int64)
         for first in range(0, len(ids), CHUNK):
-            look_up(self.table, FIRST, source, offsets, first, min(len(ids), first + CHUNK), ids)
+            kernels.look_up(self.table, FIRST, source, offsets, first, min(len(ids), first + CHUNK), ids)
         return ids
 
 
@@ -96,15 +77,15 @@ class Scanner:
         state[POSITION] = begin
         while state[POSITION] < len(text):
             limit = min(len(text), int(state[POSITION]) + self._chunk)
-            code = scan(text, limit, self._table, FIRST, self._counts, self._tokens, self._line_ends, state)
-            if code in (BAD_UTF8, NUL):
+            code = kernels.scan(text, limit, self._table, FIRST, self._counts, self._tokens, self._line_ends, state)
+            if code in (kernels.BAD_UTF8, kernels.NUL):
                 line = first_line + int(state[LINES]) - lines_before
-                raise InputError(path, line, "invalid UTF-8" if code == BAD_UTF8 else "NUL byte in text")
-            if code != DONE:
+                raise InputError(path, line, "invalid UTF-8" if code == kernels.BAD_UTF8 else "NUL byte in text")
+            if code != kernels.DONE:
                 self._grow(code)
         if len(text) > begin and text[-1] != 10:
             if state[LINES] == len(self._line_ends):
-                self._grow(ROOM_FOR_LINES)
+                self._grow(kernels.ROOM_FOR_LINES)
             self._line_ends[state[LINES]] = state[TOKENS]
             state[LINES] += 1
 
@@ -112,10 +93,10 @@ class Scanner:
         """More room in the array that is full; ``resize`` moves pages instead of copying them where it can, and writes
         zeros to the new ones: a long array grows by little."""
         state = self._state
-        if code in (ROOM_FOR_TOKENS, ROOM_FOR_LINES):
-            array = self._tokens if code == ROOM_FOR_TOKENS else self._line_ends
+        if code in (kernels.ROOM_FOR_TOKENS, kernels.ROOM_FOR_LINES):
+            array = self._tokens if code == kernels.ROOM_FOR_TOKENS else self._line_ends
             array.resize(len(array) * 5 // 4 if len(array) > 1 << 20 else len(array) * 4, refcheck=False)
-        elif code == ROOM_FOR_BYTES:
+        elif code == kernels.ROOM_FOR_BYTES:
             array = self._table.bytes
             array.resize(2 * len(array) + int(state[NEEDED]), refcheck=False)
         else:

@@ -42,7 +42,7 @@ from functools import cache, lru_cache
 
 import numpy as np
 
-from corpuscle.text.corpus import starts_of
+from corpuscle.text.corpus import characters_of_types, starts_of
 from corpuscle.text.vocab import FIRST, Vocab
 
 TYPES = ("digits", "latin", "hiragana", "katakana", "han", "hangul", "thai", "other", "punctuation", "mixed")
@@ -69,18 +69,15 @@ _RANGES = {
 _BY_CATEGORY = {"Nd": _DIGITS, "No": _DIGITS, "Mn": _COMBINING, "Me": _COMBINING, "Cf": _COMBINING}
 
 
-def _bounds() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """First and last code points of all ranges in rising order, and their classes."""
-    rows = []
-    for kind, ranges in _RANGES.items():
-        for span in ranges.split():
-            first, _, last = span.partition("-")
-            rows.append((int(first, 16), int(last or first, 16), kind))
-    table = np.array(sorted(rows), np.int64)
-    return table[:, 0], table[:, 1], table[:, 2]
+def _spans(ranges: str) -> list[tuple[int, int]]:
+    """First and last code points of some ranges."""
+    edges = (span.partition("-") for span in ranges.split())
+    return [(int(first, 16), int(last or first, 16)) for first, _, last in edges]
 
 
-_FIRSTS, _LASTS, _KINDS = _bounds()
+_FIRSTS, _LASTS, _KINDS = np.array(
+    sorted((*span, kind) for kind, ranges in _RANGES.items() for span in _spans(ranges)), np.int64
+).T.copy()
 
 
 def _word_types() -> np.ndarray:
@@ -101,24 +98,15 @@ WORD_TYPES = _word_types()
 """The type of a word by the joined masks of its characters: uint8 (2048,)."""
 
 
-def _class_of(code: int) -> int:
-    """The class of a code point that is in no range."""
-    category = unicodedata.category(chr(code))
-    return _BY_CATEGORY.get(category, _OTHER if category[0] in "LMN" else _PUNCTUATION)
-
-
 def _masks(codes: np.ndarray) -> np.ndarray:
     """The masks of code points: uint16, of the same shape."""
     distinct, inverse = np.unique(codes, return_inverse=True)
     place = np.maximum(np.searchsorted(_FIRSTS, distinct, "right") - 1, 0)
     inside = (_FIRSTS[place] <= distinct) & (distinct <= _LASTS[place])
     kinds = np.where(inside, _KINDS[place], 0)
-    kinds[~inside] = [_class_of(code) for code in distinct[~inside].tolist()]
+    categories = [unicodedata.category(chr(code)) for code in distinct[~inside].tolist()]
+    kinds[~inside] = [_BY_CATEGORY.get(c, _OTHER if c[0] in "LMN" else _PUNCTUATION) for c in categories]
     return (1 << kinds).astype(np.uint16)[inverse]
-
-
-def _code_points(text: str) -> np.ndarray:
-    return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32).astype(np.int64)
 
 
 def character_masks(vocab: Vocab) -> np.ndarray:
@@ -127,10 +115,9 @@ def character_masks(vocab: Vocab) -> np.ndarray:
     The reserved symbols are ``other``.
     """
     result = np.full(len(vocab), 1 << _OTHER, np.uint16)
-    begins = np.concatenate([[0], np.cumsum((vocab.bytes & 0xC0) != 0x80)])[vocab.offsets]
-    masks = _masks(_code_points(vocab.bytes.tobytes().decode()))
-    if len(masks):
-        result[FIRST:] = np.bitwise_or.reduceat(masks, begins[:-1])
+    codes, _ = letters_of([vocab.bytes.tobytes().decode()])
+    if len(codes):
+        result[FIRST:] = np.bitwise_or.reduceat(_masks(codes), starts_of(characters_of_types(vocab))[:-1])
     return result
 
 
@@ -140,7 +127,7 @@ def type_of(word: str) -> str:
     >>> [type_of(word) for word in ("1998", "らーめん", "ラーメン", "時々", "cafe\\u0301", "。", "Tシャツ")]
     ['digits', 'hiragana', 'katakana', 'han', 'latin', 'punctuation', 'mixed']
     """
-    mask = int(np.bitwise_or.reduce(_masks(_code_points(word)))) if word else 0
+    mask = int(np.bitwise_or.reduce(_masks(letters_of([word])[0]))) if word else 0
     return TYPES[WORD_TYPES[mask]]
 
 
@@ -211,8 +198,7 @@ def romanise(word: str) -> str:
     >>> romanise("Москва"), romanise("Αθήνα"), romanise("서울")
     ('moskva', 'athena', 'seoul')
     """
-    composed = unicodedata.normalize("NFC", word.casefold())
-    return plain("".join(map(_letter, composed)))
+    return plain("".join(map(_letter, unicodedata.normalize("NFC", word.casefold()))))
 
 
 _NAMES = (
@@ -284,52 +270,20 @@ def script_of(text: str) -> str:
     return max(letters, key=lambda name: letters[name], default="") if letters else ""
 
 
-_PREPEND = frozenset([
-    *range(0x600, 0x606),
-    0x6DD,
-    0x70F,
-    0x890,
-    0x891,
-    0x8E2,
-    0xD4E,
-    0x110BD,
-    0x110CD,
-    0x111C2,
-    0x111C3,
-])
-_EXTEND = frozenset([
-    0x200C,
-    0xFF9E,
-    0xFF9F,
-    *range(0x1F3FB, 0x1F400),
-    *range(0xE0020, 0xE0080),
+def _points(ranges: str) -> frozenset[int]:
+    return frozenset(code for first, last in _spans(ranges) for code in range(first, last + 1))
+
+
+_PREPEND = _points("600-605 6DD 70F 890-891 8E2 D4E 110BD 110CD 111C2-111C3")
+_EXTEND = _points("200C FF9E-FF9F 1F3FB-1F3FF E0020-E007F") | _points(
     # spacing marks that Unicode wants to extend: each is the second half of a vowel sign with a decomposition
-    0x9BE,
-    0x9D7,
-    0xB3E,
-    0xB57,
-    0xBBE,
-    0xBD7,
-    0xCC2,
-    0xCD5,
-    0xCD6,
-    0xD3E,
-    0xD57,
-    0xDCF,
-    0xDDF,
-    0x302E,
-    0x302F,
-])
-_SYMBOLS = frozenset([0xA9, 0xAE, 0x203C, 0x2049, 0x2122, 0x2139, 0x3030, 0x303D, 0x3297, 0x3299])
-_VIRAMA = frozenset([0x94D, 0x9CD, 0xACD, 0xB4D, 0xC4D, 0xD4D])
-_CONJOINING = (
-    "DEVANAGARI LETTER",
-    "BENGALI LETTER",
-    "GUJARATI LETTER",
-    "ORIYA LETTER",
-    "TELUGU LETTER",
-    "MALAYALAM LETTER",
+    "9BE 9D7 B3E B57 BBE BD7 CC2 CD5-CD6 D3E D57 DCF DDF 302E-302F"
 )
+_SYMBOLS = _points("A9 AE 203C 2049 2122 2139 3030 303D 3297 3299")
+_VIRAMA = _points("94D 9CD ACD B4D C4D D4D")
+_CONJOINING = (
+    "DEVANAGARI LETTER", "BENGALI LETTER", "GUJARATI LETTER", "ORIYA LETTER", "TELUGU LETTER", "MALAYALAM LETTER",
+)  # fmt: skip
 
 
 def _cluster_class(code: int) -> str:
@@ -363,15 +317,11 @@ def _cluster_class(code: int) -> str:
     emoji = 0x1F000 <= code <= 0x1FAFF or 0x2190 <= code <= 0x2BFF
     if code in _SYMBOLS or (emoji and category in ("So", "Sm", "Cn")):
         return "X"
-    if category == "Lo" and unicodedata.name(char, "").startswith(_CONJOINING) and not _is_vowel(char):
-        return "K"
+    if category == "Lo" and unicodedata.name(char, "").startswith(_CONJOINING):
+        # Independent vowels of the Indic scripts do not join; they stand before the consonant KA in each block.
+        place = code & 0x7F
+        return "O" if place < 0x15 or place in (0x60, 0x61) or 0x71 <= place <= 0x77 else "K"
     return "O"
-
-
-def _is_vowel(char: str) -> bool:
-    """Independent vowels of the Indic scripts do not join; they stand before the consonant KA in each block."""
-    code = ord(char)
-    return code & 0x7F < 0x15 or code & 0x7F in (0x60, 0x61) or 0x71 <= code & 0x7F <= 0x77
 
 
 class Classes(dict[int, str]):

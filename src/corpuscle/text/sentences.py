@@ -31,63 +31,23 @@ import numpy as np
 
 from corpuscle.text.scripts import Classes
 
-TITLES = frozenset({
-    "mr",
-    "mrs",
-    "ms",
-    "dr",
-    "prof",
-    "st",
-    "rev",
-    "capt",
-    "lt",
-    "sgt",
-    "gov",
-    "sen",
-    "mt",
-    "ft",
-    "mme",
-    "mlle",
-    "sra",
+TITLES = frozenset((
+    "mr", "mrs", "ms", "dr", "prof", "st", "rev", "capt", "lt", "sgt", "gov", "sen", "mt", "ft", "mme", "mlle", "sra",
     "srta",
-})
+))  # fmt: skip
 """Abbreviations before names, so common that even a short text should have them, though it cannot teach them."""
 
-COMMON_ABBREVIATIONS = frozenset({
-    "jr",
-    "sr",
-    "vs",
-    "etc",
-    "cf",
-    "approx",
-    "dept",
-    "univ",
-    "inc",
-    "ltd",
-    "corp",
-    "bros",
-    "ph.d",
-    "m.sc",
-    "jan",
-    "feb",
-    "aug",
-    "sept",
-    "oct",
-    "nov",
-    "dec",
-    "bzw",
-    "usw",
-    "evtl",
-    "ggf",
-    "vgl",
-})
+COMMON_ABBREVIATIONS = frozenset((
+    "jr", "sr", "vs", "etc", "cf", "approx", "dept", "univ", "inc", "ltd", "corp", "bros", "ph.d", "m.sc",
+    "jan", "feb", "aug", "sept", "oct", "nov", "dec", "bzw", "usw", "evtl", "ggf", "vgl",
+))  # fmt: skip
 """The same for abbreviations that may stand at the end of a sentence."""
 
 NUMBERED = frozenset({"no", "nos", "nr", "art", "ch", "fig", "p", "pp", "sec", "vol", "op", "ca"})
 """Abbreviations only before a number: elsewhere they are words."""
 
 _SEVERAL = 1 << 16
-"""So many tokens are strings at a time."""
+"""How many tokens are strings at a time."""
 _CLOSING = frozenset(b")q'")
 _OPENING = frozenset(b"(q'd-")
 _TERMINATORS = np.zeros(128, bool)
@@ -176,31 +136,20 @@ class Usage:
         usage.abbreviations = dict.fromkeys(TITLES, True) | dict.fromkeys(COMMON_ABBREVIATIONS, False)
         for word in {word.strip().rstrip(".").lower() for word in abbreviations}:
             usage.abbreviations[word] = before_upper[word] >= before_lower[word]
-        if usage.cased:
-            usage._learn(stops, capitalised, before_lower, before_upper)
-        return usage
-
-    def _learn(
-        self, stops: Counter[str], capitalised: Counter[str], before_lower: Counter[str], before_upper: Counter[str]
-    ) -> None:
-        """Add the words that the text shows to be abbreviations."""
         words = Counter[str]()
-        for word, count in self.counts.items():
+        for word, count in usage.counts.items():
             words[word.lower()] += count
-        for word, count in stops.items():
+        # The text shows its own abbreviations by what follows them, which needs capitals.
+        for word, count in stops.items() if usage.cased else ():
             if len(word) > _MAX_LENGTH or count < 2 or count < 0.9 * words[word]:
                 continue
-            if word in self.abbreviations or word in NUMBERED:
+            if word in usage.abbreviations or word in NUMBERED:
                 continue
             goes_on = before_lower[word] >= 0.1 * count
             like_a_title = count >= 5 and len(word) <= 4 and capitalised[word] >= 0.9 * count
             if goes_on or like_a_title:
-                self.abbreviations[word] = before_upper[word] > before_lower[word]
-
-    def is_starter(self, word: str) -> bool:
-        """Whether a capitalised word has its capital from its place in the sentence."""
-        lower = word.lower()
-        return lower != word and 0 < self.counts[lower] >= self.counts[word]
+                usage.abbreviations[word] = before_upper[word] > before_lower[word]
+        return usage
 
 
 def join_abbreviations(stretch: Stretch, usage: Usage) -> tuple[Stretch, np.ndarray]:
@@ -208,17 +157,14 @@ def join_abbreviations(stretch: Stretch, usage: Usage) -> tuple[Stretch, np.ndar
 
     Returns the new stretch and a mask of its tokens: those whose full stop does not end a sentence by itself.
     """
-    drop = np.zeros(len(stretch.begins), bool)
-    ends = stretch.ends.copy()
-    for i in stretch.full_stops().tolist():
-        if _belongs(stretch, usage, i):
-            drop[i] = True
-            ends[i - 1] = stretch.ends[i]
+    inside = np.array([i for i in stretch.full_stops().tolist() if _belongs(stretch, usage, i)], np.int64)
+    ends, keep = stretch.ends.copy(), np.ones(len(stretch.ends), bool)
+    ends[inside - 1] = stretch.ends[inside]
+    keep[inside] = False
     joined = ends != stretch.ends
     # Letters with full stops (U.S.) are single tokens already; an address never ends in a full stop.
     last = np.frombuffer(stretch.classes, np.uint8)[np.maximum(ends - 1, 0)]
     joined |= (last == ord(".")) & (stretch.first_classes() != ord("."))
-    keep = ~drop
     return Stretch(stretch.text, stretch.classes, stretch.begins[keep], ends[keep]), joined[keep]
 
 
@@ -230,7 +176,12 @@ def _belongs(stretch: Stretch, usage: Usage, stop: int) -> bool:
     if first == ord("0"):
         if stretch.classes[stretch.begins[stop - 1] : stretch.ends[stop - 1]].strip(b"0") or length > 3:
             return False
-        return (_begins_item(stretch, stop - 1) and following != 0) or (following == ord("a") and usage.cased)
+        if following == ord("a") and usage.cased:
+            return True
+        # It may number an item of a list: first on a line, after the end of a sentence or a blank line.
+        gap = stretch.classes[stretch.ends[stop - 2] : stretch.begins[stop - 1]] if stop > 1 else b"NN"
+        ended = b"N" in gap and stretch.classes[stretch.ends[stop - 2] - 1] in b".!T:"
+        return (ended or gap.count(b"N") > 1) and following != 0
     if first not in _LETTERS:
         return False
     if length == 1 and first == ord("A"):
@@ -239,14 +190,6 @@ def _belongs(stretch: Stretch, usage: Usage, stop: int) -> bool:
     if word in NUMBERED and following == ord("0"):
         return True
     return word in usage.abbreviations
-
-
-def _begins_item(stretch: Stretch, number: int) -> bool:
-    """Whether a number stands where an item of a list begins: first on a line, after a sentence's end or blank line."""
-    if number == 0:
-        return True
-    gap = stretch.classes[stretch.ends[number - 1] : stretch.begins[number]]
-    return gap.count(b"N") > 1 or (b"N" in gap and stretch.classes[stretch.ends[number - 1] - 1] in b".!T:")
 
 
 def sentence_ends(stretch: Stretch, joined: np.ndarray, usage: Usage) -> np.ndarray:
@@ -288,14 +231,16 @@ def _end_at(stretch: Stretch, usage: Usage, i: int, is_joined: bool, first: np.n
 
 def _may_close(stretch: Stretch, usage: Usage, i: int, end: int) -> bool:
     """Whether an abbreviation also ends its sentence: the next word has a capital that it does not have elsewhere."""
-    word = stretch.token(i).rstrip(".").lower()
-    if word.isdecimal():
-        return False
-    if usage.abbreviations.get(word, False):
+    abbreviation = stretch.token(i).rstrip(".").lower()
+    if abbreviation.isdecimal() or usage.abbreviations.get(abbreviation, False):
         return False
     while end < len(stretch.begins) and stretch.classes[stretch.begins[end]] in _OPENING:
         end += 1
-    return end < len(stretch.begins) and usage.is_starter(stretch.token(end))
+    if end == len(stretch.begins):
+        return False
+    word = stretch.token(end)
+    lower = word.lower()
+    return lower != word and 0 < usage.counts[lower] >= usage.counts[word]
 
 
 _ITSELF = ".,:/_@#&+"

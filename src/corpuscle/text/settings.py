@@ -9,8 +9,6 @@ from corpuscle.settings import Settings, setting
 if TYPE_CHECKING:
     from corpuscle.text.corpus import Corpus, Preprocessing
 
-_PREPROCESSING = ("nfc", "lowercase", "digits", "tokenise")
-
 
 class TextSettings(Settings):
     """A learner that reads words: what is done to them after they have been read."""
@@ -25,7 +23,7 @@ class TextSettings(Settings):
         """What is done to the words of every text."""
         from corpuscle.text.corpus import Preprocessing
 
-        return Preprocessing(**{name: getattr(self, name) for name in _PREPROCESSING})
+        return Preprocessing(**{name: getattr(self, name) for name in Preprocessing.SETTINGS})
 
     @property
     def reading(self) -> dict[str, Any]:

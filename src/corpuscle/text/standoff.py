@@ -33,7 +33,6 @@ from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
 from corpuscle.errors import InputError
-from corpuscle.text import standoff
 from corpuscle.text.files import AnyPath, read_blocks, read_lines, read_raw, reading, write_atomically
 
 Spans = tuple[tuple[int, int], ...]
@@ -152,15 +151,16 @@ def fits(line: str, record: Record, parse: Callable[[str], Record]) -> bool:
         return False
 
 
-# JSON lines
-
-
 def read_standoff_json(path: AnyPath) -> list[Standoff]:
     """Read a document a line: an object with ``text`` and ``mentions``, and optionally ``name`` and ``relations``."""
     documents = []
     for number, line in read_lines(path):
         try:
-            documents.append(_document(json.loads(line)))
+            allowed: dict[str, Any] = {"text": None, "mentions": [], "relations": [], "name": ""}
+            fields = _fields(json.loads(line), "the document", allowed)
+            mentions = tuple(_mention(mention, len(fields["text"])) for mention in fields["mentions"])
+            relations = tuple(map(_relation, fields["relations"]))
+            documents.append(Standoff(fields["text"], mentions, relations, fields["name"]))
         except Fault as error:
             raise InputError(path, number, str(error)) from None
         except (ValueError, RecursionError) as error:
@@ -185,6 +185,8 @@ def _fields(value: Any, what: str, allowed: dict[str, Any]) -> dict[str, Any]:
             raise Fault(f"the field {name!r} of {what} is no {wanted.__name__}")
         if isinstance(value[name], str):
             _plain(value[name])
+    if "attributes" in allowed:
+        value["attributes"] = tuple(Attribute(_plain(name), _plain(said)) for name, said in value["attributes"].items())
     return value
 
 
@@ -195,12 +197,6 @@ def _plain(text: Any) -> str:
     return text
 
 
-def _document(value: Any) -> Standoff:
-    fields = _fields(value, "the document", {"text": None, "mentions": [], "relations": [], "name": ""})
-    mentions = tuple(_mention(mention, len(fields["text"])) for mention in fields["mentions"])
-    return Standoff(fields["text"], mentions, tuple(map(_relation, fields["relations"])), fields["name"])
-
-
 def _mention(value: Any, length: int) -> Mention:
     fields = _fields(value, "a mention", {"type": None, "spans": [], "id": "", "concept": "", "attributes": {}})
     for span in fields["spans"]:
@@ -209,7 +205,7 @@ def _mention(value: Any, length: int) -> Mention:
     spans = tuple((begin, end) for begin, end in fields["spans"])
     if fault := span_fault(spans, length):
         raise Fault(fault)
-    return Mention(fields["type"], spans, fields["id"], fields["concept"], _attributes(fields))
+    return Mention(fields["type"], spans, fields["id"], fields["concept"], fields["attributes"])
 
 
 def _relation(value: Any) -> Relation:
@@ -219,11 +215,7 @@ def _relation(value: Any) -> Relation:
         if not isinstance(argument, list) or len(argument) != 2:
             raise Fault("an argument of a relation must be a pair of role and id")
     arguments = tuple((_plain(role), _plain(id)) for role, id in fields["arguments"])
-    return Relation(fields["type"], arguments, fields["id"], fields["trigger"], _attributes(fields))
-
-
-def _attributes(fields: dict[str, Any]) -> tuple[Attribute, ...]:
-    return tuple(Attribute(_plain(name), _plain(value)) for name, value in fields["attributes"].items())
+    return Relation(fields["type"], arguments, fields["id"], fields["trigger"], fields["attributes"])
 
 
 def write_standoff_json(documents: Iterable[Standoff], path: AnyPath) -> None:
@@ -248,9 +240,6 @@ def _sparse(item: Mention | Relation, path: AnyPath, **more: Any) -> dict[str, A
     if isinstance(item, Mention):
         fields["concept"] = item.concept
     return {name: value for name, value in fields.items() if value or name == "type"}
-
-
-# Pipe lines
 
 
 def read_pipe(path: AnyPath, folder: AnyPath) -> list[Standoff]:
@@ -299,25 +288,24 @@ _HEAD = re.compile(r"([^|\t]+)\|([ta])\|(.*)")
 
 def read_pubtator(path: AnyPath) -> list[Standoff]:
     """Read all articles of a file; their names are the article numbers."""
-    return [_pubtator_document(block, path) for block in read_blocks(path, blank=" ")]
-
-
-def _pubtator_document(block: list[tuple[int, str]], path: AnyPath) -> Standoff:
-    name, title = _head(block, "t", path)
-    other, abstract = _head(block[1:] or block, "a", path)
-    if name != other:
-        reason = f"the abstract of {other[:40]!r} after the title of {name[:40]!r}"
-        raise InputError(path, block[1][0], reason)
-    text = f"{title}\n{abstract}"
-    records = []
-    for number, line in block[2:]:
-        try:
-            records.append(_parse(line, name, text))
-        except Fault as fault:
-            raise InputError(path, number, str(fault)) from None
-    mentions = tuple(record for record in records if isinstance(record, Mention))
-    relations = tuple(record for record in records if isinstance(record, Relation))
-    return Standoff(text, mentions, relations, name, lines=tuple(line for _, line in block[2:]))
+    documents = []
+    for block in read_blocks(path, blank=" "):
+        name, title = _head(block, "t", path)
+        other, abstract = _head(block[1:] or block, "a", path)
+        if name != other:
+            reason = f"the abstract of {other[:40]!r} after the title of {name[:40]!r}"
+            raise InputError(path, block[1][0], reason)
+        text = f"{title}\n{abstract}"
+        records = []
+        for number, line in block[2:]:
+            try:
+                records.append(_parse(line, name, text))
+            except Fault as fault:
+                raise InputError(path, number, str(fault)) from None
+        mentions = tuple(record for record in records if isinstance(record, Mention))
+        relations = tuple(record for record in records if isinstance(record, Relation))
+        documents.append(Standoff(text, mentions, relations, name, lines=tuple(line for _, line in block[2:])))
+    return documents
 
 
 def _head(block: list[tuple[int, str]], kind: str, path: AnyPath) -> tuple[str, str]:
@@ -330,7 +318,6 @@ def _head(block: list[tuple[int, str]], kind: str, path: AnyPath) -> tuple[str, 
 
 
 def _parse(line: str, name: str, text: str) -> Mention | Relation:
-    """The mention or relation of a line."""
     article, *fields = line.split("\t")
     if article != name:
         raise Fault(f"a line of article {article[:40]!r} in article {name[:40]!r}")
@@ -338,7 +325,7 @@ def _parse(line: str, name: str, text: str) -> Mention | Relation:
         if not 4 <= len(fields) <= 6 or not fields[3]:
             raise Fault("expected: article, start, end, text, type, and perhaps concept and parts, separated by tabs")
         spans = ((int(fields[0]), int(fields[1])),)
-        if fault := standoff.span_fault(spans, len(text)):
+        if fault := span_fault(spans, len(text)):
             raise Fault(fault)
         covered = Standoff(text).covered(Mention("", spans))
         if covered != fields[2]:
@@ -362,12 +349,11 @@ def write_pubtator(documents: Iterable[Standoff], path: AnyPath) -> None:
             title, abstract = text.split("\n")
             records: list[Mention | Relation] = [*document.mentions, *document.relations]
             parse, form = partial(_parse, name=name, text=text), partial(_form, name=name, text=text, path=path)
-            lines = standoff.merge_lines(document.lines, parse, records, form)
+            lines = merge_lines(document.lines, parse, records, form)
             output.write("\n".join([f"{name}|t|{title}", f"{name}|a|{abstract}", *lines, "\n"]))
 
 
 def _form(record: Mention | Relation, name: str, text: str, path: AnyPath) -> str:
-    """The canonical line of a mention or relation."""
     if isinstance(record, Mention):
         (begin, end), *more = record.spans
         fields = [name, str(begin), str(end), text[begin:end], record.type, record.concept]

@@ -51,18 +51,16 @@ def unescaped_field(field: str) -> str:
     return _ESCAPE.sub(character, field) if "\\" in field else field
 
 
-def _is_fraction(field: object) -> bool:
-    """Whether it is a number with a fraction, Python's or NumPy's."""
-    return isinstance(field, Real) and not isinstance(field, Integral)
-
-
 def format_row(row: Iterable[object], number: str = NUMBER, escaped: bool = False, path: AnyPath | None = None) -> str:
     """A row as a line with its line feed; ``number``: the format of fractions; ``path`` is for the error.
 
     >>> format_row(["word", 3, 0.25])
     'word\\t3\\t0.25\\n'
     """
-    fields = [f"{field:{number}}" if _is_fraction(field) else str(field) for field in row]
+    fields = [
+        f"{field:{number}}" if isinstance(field, Real) and not isinstance(field, Integral) else str(field)
+        for field in row
+    ]
     if escaped:
         fields = list(map(escaped_field, fields))
     line = "\t".join(fields)

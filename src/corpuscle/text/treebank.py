@@ -23,9 +23,7 @@ from corpuscle.text.layers import Layer, Numbering, flattened
 from corpuscle.text.origin import Origin, Sourced
 
 LAYERS = ("lemmas", "tags", "xpos", "features", "relations", "deps", "misc")
-"""The layers of a treebank beside ``heads``, in the order of the columns of a CoNLL-U file."""
-
-_NO_HEAD = -1
+"""The layers of a treebank other than ``heads``, in the order of the columns of a CoNLL-U file."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,6 +70,9 @@ class Insertions:
         return Insertions.build((new, *line) for new, old in enumerate(chosen.tolist()) for line in self.of(old))
 
 
+_NOTHING = Insertions.build()
+
+
 @dataclass(frozen=True, eq=False)
 class Treebank(Sourced):
     """Sentences with trees and tags. All layers are as long as ``corpus.tokens``.
@@ -94,8 +95,8 @@ class Treebank(Sourced):
     deps: Layer
     misc: Layer
     comments: tuple[tuple[str, ...], ...]
-    ranges: Insertions
-    empties: Insertions
+    ranges: Insertions = _NOTHING
+    empties: Insertions = _NOTHING
 
     @classmethod
     def from_sentences(
@@ -124,17 +125,15 @@ class Treebank(Sourced):
         starts, origin = starts_of(len(sentence) for sentence in sentences), origin and origin.by_item()
         corpus = Corpus(tokens, starts, vocab, origin=origin)
 
-        unset = Layer.unset(len(tokens))
-        columns = dict.fromkeys(LAYERS, unset)
+        columns: dict[str, Any] = dict.fromkeys(LAYERS, Layer.unset(len(tokens)))
         columns |= {name: Layer.from_strings(flattened(name, rows, sentences)) for name, rows in layers.items()}
         lines = tuple(tuple(rows) for rows in comments) if comments is not None else ((),) * len(corpus)
         if len(lines) != len(corpus):
             raise ValueError(f"comments for {len(lines)} sentences, but there are {len(corpus)}")
-        numbers = np.full(len(tokens), _NO_HEAD, np.int32)
+        numbers = np.full(len(tokens), -1, np.int32)
         if heads is not None:
             numbers[:] = flattened("heads", heads, sentences)
-        nothing = Insertions.build()
-        return cls(corpus, numbers, **columns, comments=lines, ranges=nothing, empties=nothing)
+        return cls(corpus, numbers, **columns, comments=lines)
 
     @classmethod
     def checked(cls, value: Any) -> Treebank:
@@ -165,9 +164,7 @@ class Treebank(Sourced):
 
     def __getitem__(self, sentences: slice) -> Treebank:
         """Some consecutive sentences."""
-        part = self.corpus[sentences]
-        first, last, _ = sentences.indices(len(self))
-        return self._part(part, np.arange(first, max(first, last)))
+        return self._part(self.corpus[sentences], np.arange(len(self))[sentences])
 
     def select(self, sentences: np.ndarray) -> Treebank:
         """Any sentences by index or mask, in that order; documents are not kept."""
@@ -195,7 +192,7 @@ class Treebank(Sourced):
         return dataclasses.replace(self, **layers)  # type: ignore[arg-type]
 
     def without(self, *layers: str) -> Treebank:
-        """The same sentences in which nothing is said in some layers.
+        """The same sentences without the values of some layers.
 
         >>> Treebank.from_sentences([["a"]], tags=[["X"]]).without("tags").tags.strings()
         ['_']
@@ -247,15 +244,9 @@ class Treebank(Sourced):
         place[kept] = np.arange(len(kept)) - np.repeat(new_starts[:-1], lengths) + 1
         origin = None if self.origin is None else self.origin[chosen].by_item()
         corpus = Corpus(self.corpus.tokens[kept], new_starts, self.corpus.vocab, origin=origin)
-        nothing = Insertions.build()
-        return Treebank(
-            corpus,
-            place[heads].astype(np.int32),
-            **{name: getattr(self, name)[kept] for name in LAYERS},
-            comments=tuple(self.comments[i] for i in chosen),
-            ranges=nothing,
-            empties=nothing,
-        )
+        layers = {name: getattr(self, name)[kept] for name in LAYERS}
+        comments = tuple(self.comments[i] for i in chosen)
+        return Treebank(corpus, place[heads].astype(np.int32), **layers, comments=comments)
 
     def sentence_heads(self, index: int) -> np.ndarray:
         """The heads of one sentence (a view)."""
@@ -311,8 +302,7 @@ class Treebank(Sourced):
         long = np.flatnonzero(lengths > most)
         if len(long):
             reason = f"begins a sentence of {lengths[long[0]]:,} words; parsers take at most {most:,}"
-            fault = self._fault(self.corpus.sentence_starts[long[0]], reason)
-            raise UnfitData(fault.path, fault.line, fault.reason)
+            raise self._fault(self.corpus.sentence_starts[long[0]], reason, UnfitData)
 
     def sound_trees(self, single_root: bool = False) -> np.ndarray:
         """Which sentences are trees, bool (n_sentences,), as ``check_trees`` understands it."""
@@ -331,7 +321,7 @@ class Treebank(Sourced):
             reach = reach[reach]
         return reach[:-1]
 
-    def _fault(self, token: int, reason: str) -> InputError:
+    def _fault(self, token: int, reason: str, kind: type[InputError] = InputError) -> InputError:
         sentence = int(np.searchsorted(self.corpus.sentence_starts, token, side="right")) - 1
         number = int(token - self.corpus.sentence_starts[sentence]) + 1
         name = self.sentence_id(sentence)
@@ -342,7 +332,7 @@ class Treebank(Sourced):
             ranges = sum(first <= number for first, _, _ in self.ranges.of(sentence))
             empties = sum(after < number for after, _, _ in self.empties.of(sentence))
             line += len(self.comments[sentence]) + ranges + empties + number - 1
-        return InputError(path, line, f"{where}, word {number} ({word[:40]}) {reason}")
+        return kind(path, line, f"{where}, word {number} ({word[:40]}) {reason}")
 
 
 def comment_value(comments: Sequence[str], key: str) -> str | None:

@@ -82,9 +82,7 @@ class Trees(Sourced):
 
     def __getitem__(self, trees: slice) -> Trees:
         """Some consecutive trees."""
-        words = self.words[trees]
-        first, last, _ = trees.indices(len(self))
-        return self._part(words, np.arange(first, max(first, last)))
+        return self._part(self.words[trees], np.arange(len(self))[trees])
 
     def select(self, trees: np.ndarray) -> Trees:
         """Any trees by index or mask, in that order."""
@@ -254,15 +252,8 @@ def _unescape(label: str) -> str:
 
 def _split(label: str, mark: str) -> list[str]:
     """The parts between marks that are not escaped; the parts stay escaped."""
-    parts, begin, position = [], 0, 0
-    while position < len(label):
-        if label[position] == "\\":
-            position += 1
-        elif label[position] == mark:
-            parts.append(label[begin:position])
-            begin = position + 1
-        position += 1
-    return [*parts, label[begin:]]
+    cuts = [found.start() for found in re.finditer(rf"(?s)\\.|({re.escape(mark)})", label) if found[1]]
+    return [label[begin + 1 : end] for begin, end in pairwise([-1, *cuts, len(label)])]
 
 
 def binarise(trees: Trees, side: str = "right", horizontal: int | None = 0, vertical: int = 1) -> Trees:
@@ -275,101 +266,63 @@ def binarise(trees: Trees, side: str = "right", horizontal: int | None = 0, vert
         raise SettingError(f"side is 'left' or 'right', not {side!r}")
     if (horizontal is not None and horizontal < 0) or vertical < 1:
         raise SettingError("horizontal is at least 0 (or None), vertical at least 1")
-    return _Binariser(trees, side, horizontal, vertical).run()
+    right = side == "right"
+    escaped = [_escape(label, _MARKS) for label in trees.labels.values]
+    names = [escaped[id] for id in trees.labels.ids.tolist()]
+    phrases, up = list(names), trees._node_parents.tolist()  # with the names of their ancestors
+    for node in np.flatnonzero(~trees.preterminals).tolist() if vertical > 1 else ():
+        above = up[node]
+        for _ in range(vertical - 1):
+            if above < len(names):
+                phrases[node] += f"^{names[above]}"
+                above = up[above]
+    starts, items = (array.tolist() for array in trees.children)
+    spans, lengths = trees.spans.tolist(), trees.words.lengths
+    places = (np.arange(len(trees.word_parents)) - np.repeat(trees.words.sentence_starts[:-1], lengths)).tolist()
+    labels: list[str] = []
+    parents: list[int] = []
+    new_spans: list[tuple[int, int]] = []
+    word_parents = [0] * len(trees.word_parents)
+    new_starts = [0]
 
+    def edges(item: int) -> tuple[int, int]:
+        return spans[item] if item >= 0 else (places[~item], places[~item] + 1)
 
-class _Binariser:
-    """Walks through all trees with a stack of its own, and writes the nodes of the binary trees in preorder."""
-
-    def __init__(self, trees: Trees, side: str, horizontal: int | None, vertical: int):
-        self.trees, self.right, self.horizontal = trees, side == "right", horizontal
-        escaped = [_escape(label, _MARKS) for label in trees.labels.values]
-        self.names = [escaped[id] for id in trees.labels.ids.tolist()]
-        self.phrases = self._with_ancestors(vertical)
-        starts, items = trees.children
-        self.starts, self.items = starts.tolist(), items.tolist()
-        self.spans = trees.spans.tolist()
-        self.labels: list[str] = []
-        self.parents: list[int] = []
-        self.new_spans: list[tuple[int, int]] = []
-        self.word_parents = [0] * len(trees.word_parents)
-        self.offsets = (-np.repeat(trees.words.sentence_starts[:-1], trees.words.lengths)).tolist()
-
-    def _with_ancestors(self, vertical: int) -> list[str]:
-        """The names of nodes with those of their ancestors; pre-terminals without."""
-        names, parents = list(self.names), self.trees._node_parents.tolist()
-        if vertical == 1:
-            return names
-        for node in np.flatnonzero(~self.trees.preterminals).tolist():
-            above = parents[node]
-            for _ in range(vertical - 1):
-                if above == len(names):
-                    break
-                names[node] += f"^{self.names[above]}"
-                above = parents[above]
-        return names
-
-    def run(self) -> Trees:
-        """The binary trees."""
-        lengths = []
-        starts = self.trees.tree_starts.tolist()
-        for first, last in pairwise(starts):
-            base = len(self.labels)
-            if last > first:
-                self._tree(first, base)
-            lengths.append(len(self.labels) - base)
-        return dataclasses.replace(
-            self.trees,
-            labels=Layer.from_strings(self.labels, missing=""),
-            parents=np.array(self.parents, np.int32),
-            spans=np.array(self.new_spans, np.int32).reshape(-1, 2),
-            tree_starts=starts_of(lengths),
-            word_parents=np.array(self.word_parents, np.int32),
-        )
-
-    def _tree(self, root: int, base: int) -> None:
+    for root, end in pairwise(trees.tree_starts.tolist()):
         # An entry of the stack: a node or ~word, its new parent, and None; or a node, a parent, and which of its
         # children (as a range of all children) a new node is to cover.
-        stack: list[tuple[int, int, tuple[int, int] | None]] = [(root, -1, None)]
+        stack: list[tuple[int, int, tuple[int, int] | None]] = [(root, -1, None)] if end > root else []
         while stack:
             item, parent, rest = stack.pop()
             if item < 0:
-                self.word_parents[~item] = parent
+                word_parents[~item] = parent
                 continue
-            first, last = rest or (self.starts[item], self.starts[item + 1])
-            if rest is None:
-                label, (begin, end) = self.phrases[item], self.spans[item]
-            else:
-                label = self._factored(item, first, last)
-                begin, end = self._edge(self.items[first])[0], self._edge(self.items[last - 1])[1]
-            node = len(self.labels) - base
-            self.labels.append(label)
-            self.parents.append(parent)
-            self.new_spans.append((begin, end))
+            label = phrases[item]
+            first, last = rest or (starts[item], starts[item + 1])
+            if rest is not None:  # a new node remembers siblings in their order
+                begin, after = (starts[item], first) if right else (last, starts[item + 1])
+                most = after - begin if horizontal is None else min(horizontal, after - begin)
+                near = items[after - most : after] if right else items[begin : begin + most]
+                label = f"@{label}" + "".join(f"|{names[i] if i >= 0 else ''}" for i in near)
+            node = len(labels) - new_starts[-1]
+            labels.append(label)
+            parents.append(parent)
+            new_spans.append((edges(items[first])[0], edges(items[last - 1])[1]))
             if last - first <= 2:
-                stack.extend((child, node, None) for child in reversed(self.items[first:last]))
-            elif self.right:
-                stack += [(item, node, (first + 1, last)), (self.items[first], node, None)]
+                stack.extend((child, node, None) for child in reversed(items[first:last]))
+            elif right:
+                stack += [(item, node, (first + 1, last)), (items[first], node, None)]
             else:
-                stack += [(self.items[last - 1], node, None), (item, node, (first, last - 1))]
-
-    def _factored(self, node: int, first: int, last: int) -> str:
-        """The label of a new node: that of its phrase and the siblings that it remembers, in their order."""
-        begin, end = (self.starts[node], first) if self.right else (last, self.starts[node + 1])
-        if self.horizontal is not None and self.right:
-            begin = max(begin, end - self.horizontal)
-        elif self.horizontal is not None:
-            end = min(end, begin + self.horizontal)
-        near = self.items[begin:end]
-        return f"@{self.phrases[node]}" + "".join(f"|{self.names[i] if i >= 0 else ''}" for i in near)
-
-    def _edge(self, item: int) -> tuple[int, int]:
-        """The span of a child, be it a node or a word."""
-        if item >= 0:
-            begin, end = self.spans[item]
-            return begin, end
-        position = ~item + self.offsets[~item]
-        return position, position + 1
+                stack += [(items[last - 1], node, None), (item, node, (first, last - 1))]
+        new_starts.append(len(labels))
+    return dataclasses.replace(
+        trees,
+        labels=Layer.from_strings(labels, missing=""),
+        parents=np.array(parents, np.int32),
+        spans=np.array(new_spans, np.int32).reshape(-1, 2),
+        tree_starts=np.array(new_starts, np.int64),
+        word_parents=np.array(word_parents, np.int32),
+    )
 
 
 def unbinarise(trees: Trees) -> Trees:

@@ -25,9 +25,7 @@ def prepare(
     """Split running text into sentences, one a line, and tokens; blank lines stay between documents."""
     from corpuscle.text.running import prepare, write_gaps
 
-    prepared = prepare(
-        raw, abbreviations=[line for line in abbreviations or () if line.strip()], line_breaks=line_breaks
-    )
+    prepared = prepare(raw, abbreviations=filter(str.strip, abbreviations or ()), line_breaks=line_breaks)
     if offsets is not None:
         write_gaps(prepared, offsets)
     figures = {

@@ -34,9 +34,24 @@ _LARGE = 20_000
 """From this size on words are found by the compiled index: a dictionary of Python strings would take long to make."""
 
 
+def starts_of(lengths: Iterable[int] | np.ndarray) -> np.ndarray:
+    """Offsets from lengths: int64 (n + 1), beginning with 0."""
+    lengths = np.asarray(list(lengths) if not isinstance(lengths, np.ndarray) else lengths, np.int64)
+    starts = np.zeros(len(lengths) + 1, np.int64)
+    np.cumsum(lengths, out=starts[1:])
+    return starts
+
+
+def items_of(starts: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """What stands in some rows of a flat array, one row after the other: the positions of the items in it, and where
+    each row begins among them, both int64; row i had the items from ``starts[i]`` to ``starts[i + 1]``."""
+    begins = starts_of(np.diff(starts)[rows])
+    return np.repeat(starts[:-1][rows] - begins[:-1], np.diff(begins)) + np.arange(begins[-1]), begins
+
+
 def _packed(words: Sequence[bytes]) -> tuple[np.ndarray, np.ndarray]:
     """The bytes of words one after the other, and where each begins and the last ends."""
-    return np.frombuffer(b"".join(words), np.uint8), np.cumsum([0, *map(len, words)], dtype=np.int64)
+    return np.frombuffer(b"".join(words), np.uint8), starts_of(map(len, words))
 
 
 class Vocab:
@@ -44,7 +59,7 @@ class Vocab:
 
     - ``bytes``: uint8, the UTF-8 of all types one after the other, without the reserved symbols;
     - ``offsets``: int64 (n_types + 1), where each type begins in ``bytes``;
-    - ``counts``: int64 (3 + n_types), how often each id was seen; zeros if nobody counted.
+    - ``counts``: int64 (3 + n_types), the number of occurrences of each id; zeros if they were not counted.
 
     >>> vocab = Vocab.from_words(["a", "b"], [5, 2])
     >>> vocab.id("b"), vocab.word(4), vocab.id("never seen")
@@ -151,7 +166,7 @@ class Vocab:
         counts = self.counts[FIRST:]
         keep = counts >= min_count
         if max_types is not None and keep.sum() > max_types:
-            ranking = np.lexsort((np.arange(len(counts)), -np.where(keep, counts, -1)))
+            ranking = np.argsort(-np.where(keep, counts, -1), kind="stable")
             keep = np.zeros(len(counts), bool)
             keep[ranking[:max_types]] = True
         mapping = np.zeros(len(self), np.int32)
@@ -164,13 +179,8 @@ class Vocab:
 
     def subset(self, ids: np.ndarray) -> Vocab:
         """A vocabulary of the given ordinary ids, in that order, with their counts."""
-        types = np.asarray(ids) - FIRST
-        lengths = (self.offsets[1:] - self.offsets[:-1])[types]
-        offsets = np.zeros(len(types) + 1, np.int64)
-        np.cumsum(lengths, out=offsets[1:])
-        source = np.repeat(self.offsets[types] - offsets[:-1], lengths) + np.arange(offsets[-1])
-        counts = np.concatenate([self.counts[:FIRST], self.counts[FIRST:][types]])
-        return Vocab(self.bytes[source], offsets, counts)
+        source, offsets = items_of(self.offsets, np.asarray(ids) - FIRST)
+        return Vocab(self.bytes[source], offsets, np.concatenate([self.counts[:FIRST], self.counts[ids]]))
 
     def arrays(self, prefix: str = "vocab/") -> dict[str, np.ndarray]:
         """What a model file keeps of a vocabulary."""
@@ -184,7 +194,7 @@ class Vocab:
 
 _HEADER = re.compile(r"([0-9]{1,9}) ([0-9]{1,9})[ \t]*")
 _FIELD = re.compile(r"[^ \t\v\f\r]+")
-_SPACE = re.compile(r"[ \t\n\r\v\f]")
+SPACES = re.compile(r"[ \t\n\r\v\f]+")
 _NUMBERS = re.compile(r"[-+0-9.eE ]*")
 _LARGEST = float(np.finfo(np.float32).max)
 
@@ -200,11 +210,13 @@ def read_vectors(path: AnyPath) -> tuple[Vocab, np.ndarray]:
     if match and (len(lines) == 1 or len(_FIELD.findall(lines[1][1])) == int(match[2]) + 1):
         announced = (int(match[1]), int(match[2]))
         lines = lines[1:]
-    words: dict[str, int] = {}
-    rows: list[np.ndarray] = []
+    words: dict[str, np.ndarray] = {}
     width = None if announced is None else announced[1]
     for number, line in lines:
-        word, *numbers = _fields(line)
+        fields = line.rstrip(" ").split(" ")
+        if "" in fields or "\t" in line:
+            fields = _FIELD.findall(line) or [""]
+        word, *numbers = fields
         if not word:
             raise InputError(path, number, "a line without a word")
         if width is None:
@@ -214,25 +226,15 @@ def read_vectors(path: AnyPath) -> tuple[Vocab, np.ndarray]:
             raise InputError(path, number, reason)
         if word in words:
             raise InputError(path, number, f"the word {word[:40]!r} occurs twice")
-        words[word] = len(rows)
-        rows.append(_numbers(numbers, path, number))
-    if announced is not None and announced[0] != len(rows):
-        raise InputError(path, None, f"{len(rows)} words, but the first line announces {announced[0]}")
-    ordinary = [word for word in words if word not in MARKUP]
-    matrix = np.zeros((FIRST + len(ordinary), width or 0), np.float32)
-    order = [*MARKUP, *ordinary]
-    for id, word in enumerate(order):
+        words[word] = _numbers(numbers, path, number)
+    if announced is not None and announced[0] != len(words):
+        raise InputError(path, None, f"{len(words)} words, but the first line announces {announced[0]}")
+    vocab = Vocab.from_words(word for word in words if word not in MARKUP)
+    matrix = np.zeros((len(vocab), width or 0), np.float32)
+    for id, word in enumerate(vocab.strings):
         if word in words:
-            matrix[id] = rows[words[word]]
-    return Vocab.from_words(ordinary), matrix
-
-
-def _fields(line: str) -> list[str]:
-    """The word and the numbers, as strings; at least one string."""
-    fields = line.rstrip(" ").split(" ")
-    if "" in fields or "\t" in line:
-        fields = _FIELD.findall(line) or [""]
-    return fields
+            matrix[id] = words[word]
+    return vocab, matrix
 
 
 def _numbers(texts: list[str], path: AnyPath, line: int) -> np.ndarray:
@@ -268,7 +270,7 @@ def write_vectors(vocab: Vocab, matrix: np.ndarray, path: AnyPath) -> None:
     reserved = [id for id in range(FIRST) if matrix[id].any()]
     kept = [*reserved, *range(FIRST, len(vocab))]
     for word in vocab.strings[FIRST:]:
-        if not word or _SPACE.search(word) or word in MARKUP:
+        if not word or SPACES.search(word) or word in MARKUP:
             raise InputError(path, None, f"this file cannot hold the word {word!r}")
     with write_atomically(path, "w") as output:
         output.write(f"{len(kept)} {matrix.shape[1]}\n")

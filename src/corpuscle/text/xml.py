@@ -15,7 +15,6 @@ and are left out; what is highlighted (``hi``) is. White space in a segment is o
 
 from __future__ import annotations
 
-import re
 import zipfile
 from collections import Counter
 from typing import Any
@@ -24,6 +23,7 @@ from xml.parsers import expat
 
 from corpuscle.errors import InputError, SettingError
 from corpuscle.text.files import AnyPath, decode, open_bytes, reading
+from corpuscle.text.vocab import SPACES
 
 DEEPEST = 100
 """How deeply elements may be nested."""
@@ -46,21 +46,21 @@ def parse_xml(data: bytes, path: AnyPath, largest: int = LARGEST) -> Element:
     builder = TreeBuilder()
     depth = 0
 
-    def line() -> int:
-        return parser.CurrentLineNumber
+    def error(reason: str) -> InputError:
+        return InputError(path, parser.CurrentLineNumber, reason)
 
     def declare(version: str, encoding: str | None, standalone: int) -> None:
         if encoding is not None and encoding.lower() not in ("utf-8", "utf8", "us-ascii"):
-            raise InputError(path, line(), f"the encoding is {encoding[:40]!r}; convert the file to UTF-8")
+            raise error(f"the encoding is {encoding[:40]!r}; convert the file to UTF-8")
 
     def refuse(*_: Any) -> None:
-        raise InputError(path, line(), "a document type declaration (DTD); remove it")
+        raise error("a document type declaration (DTD); remove it")
 
     def start(tag: str, attributes: dict[str, str]) -> None:
         nonlocal depth
         depth += 1
         if depth > DEEPEST:
-            raise InputError(path, line(), f"elements nested more than {DEEPEST} deep")
+            raise error(f"elements nested more than {DEEPEST} deep")
         builder.start(tag, attributes)
 
     def end(tag: str) -> None:
@@ -77,16 +77,19 @@ def parse_xml(data: bytes, path: AnyPath, largest: int = LARGEST) -> Element:
     parser.buffer_text = True
     try:
         parser.Parse(text.encode(), True)
-    except expat.ExpatError as error:
-        raise InputError(path, error.lineno, f"not well-formed XML: {expat.ErrorString(error.code)}") from error
+    except expat.ExpatError as fault:
+        raise InputError(path, fault.lineno, f"not well-formed XML: {expat.ErrorString(fault.code)}") from fault
     return builder.close()
 
 
 MOST_TEXT = 256 * 1024 * 1024
 """How many bytes of XML are read of a document."""
 
-_BLOCK = 1 << 20
-_UNREAD = {"text:tracked-changes", "office:annotation", "text:note", "w:del", "w:footnote", "w:comment"}
+_UNREAD = {
+    "text:tracked-changes", "office:annotation", "text:note", "w:del", "w:footnote", "w:comment",
+    "bpt", "ept", "it", "ph", "ut",
+}  # fmt: skip
+"""Elements whose text is no part of a document or segment."""
 
 
 def _part(path: AnyPath, name: str) -> Element:
@@ -94,19 +97,14 @@ def _part(path: AnyPath, name: str) -> Element:
     with reading(path):
         try:
             with zipfile.ZipFile(path) as archive, archive.open(name) as file:
-                parts, size = [], 0
-                while block := file.read(_BLOCK):
-                    size += len(block)
-                    if size > MOST_TEXT:
-                        raise InputError(
-                            path, None, f"more than {MOST_TEXT:,} bytes of text; is it what it seems to be?"
-                        )
-                    parts.append(block)
+                data = file.read(MOST_TEXT + 1)
         except KeyError:
             raise InputError(path, None, f"there is no {name} in it: not a document, in spite of its name") from None
         except (zipfile.BadZipFile, NotImplementedError, RuntimeError) as error:  # damaged, strange or encrypted
             raise InputError(path, None, f"cannot be unpacked: {error}") from None
-    return parse_xml(b"".join(parts), path)
+    if len(data) > MOST_TEXT:
+        raise InputError(path, None, f"more than {MOST_TEXT:,} bytes of text; is it what it seems to be?")
+    return parse_xml(data, path)
 
 
 def _text(element: Element, spaces: dict[str, str], wanted: set[str] | None) -> str:
@@ -123,19 +121,11 @@ def _text(element: Element, spaces: dict[str, str], wanted: set[str] | None) -> 
 
 
 def _paragraphs(root: Element, tags: set[str], spaces: dict[str, str], wanted: set[str] | None) -> list[str]:
-    found: list[str] = []
-
-    def visit(element: Element) -> None:
-        if element.tag in _UNREAD:
-            return
-        if element.tag in tags:
-            found.append(" ".join(_text(element, spaces, wanted).split(" ")).strip())
-            return
-        for child in element:
-            visit(child)
-
-    visit(root)
-    return found
+    if root.tag in _UNREAD:
+        return []
+    if root.tag in tags:
+        return [_text(root, spaces, wanted).strip()]
+    return [paragraph for child in root for paragraph in _paragraphs(child, tags, spaces, wanted)]
 
 
 def read_docx(path: AnyPath) -> list[str]:
@@ -150,10 +140,6 @@ def read_odt(path: AnyPath) -> list[str]:
     return _paragraphs(_part(path, "content.xml"), {"text:p", "text:h"}, spaces, None)
 
 
-_SPACE = re.compile(r"[ \t\n\r\v\f]+")
-_CODES = {"bpt", "ept", "it", "ph", "ut"}
-
-
 def read_tmx(path: AnyPath, source: str | None = None, target: str | None = None) -> tuple[list[str], list[str]]:
     """The segments of two languages, those of all units that have both.
 
@@ -165,7 +151,15 @@ def read_tmx(path: AnyPath, source: str | None = None, target: str | None = None
     root = read_xml(path)
     if root.tag != "tmx":
         raise InputError(path, None, f"not a TMX file: its root element is {root.tag!r}")
-    units = [_variants(unit, path, number) for number, unit in enumerate(root.iter("tu"), 1)]
+    units: list[dict[str, str]] = []
+    for unit in root.iter("tu"):
+        units.append({})
+        for variant in unit.findall("tuv"):
+            language = (variant.get("xml:lang") or variant.get("lang") or "").lower()
+            segments = variant.findall("seg")
+            if not language or len(segments) != 1:
+                raise InputError(path, None, f"unit {len(units)}: every tuv needs a language (xml:lang) and one seg")
+            units[-1].setdefault(language, SPACES.sub(" ", _text(segments[0], {}, None)).strip(" "))
     languages = Counter(language for unit in units for language in unit)
     if source is None or target is None:
         header = root.find("header")
@@ -182,31 +176,9 @@ def read_tmx(path: AnyPath, source: str | None = None, target: str | None = None
         raise InputError(path, None, f"no segment in {missing!r}; it has {', '.join(sorted(languages))}")
     if left & right:
         raise SettingError(f"{source!r} and {target!r} are the same language in {path}")
-    pairs = [(_first(unit, left), _first(unit, right)) for unit in units]
-    both = [(a, b) for a, b in pairs if a is not None and b is not None]
+    sides = [[[unit[name] for name in unit if name in names] for names in (left, right)] for unit in units]
+    both = [(ours[0], theirs[0]) for ours, theirs in sides if ours and theirs]
     return [a for a, _ in both], [b for _, b in both]
-
-
-def _variants(unit: Element, path: AnyPath, number: int) -> dict[str, str]:
-    """The segment of each language of a unit."""
-    found: dict[str, str] = {}
-    for variant in unit.findall("tuv"):
-        language = (variant.get("xml:lang") or variant.get("lang") or "").lower()
-        segments = variant.findall("seg")
-        if not language or len(segments) != 1:
-            raise InputError(path, None, f"unit {number}: every tuv needs a language (xml:lang) and one seg")
-        found.setdefault(language, _SPACE.sub(" ", _segment_text(segments[0])).strip(" "))
-    return found
-
-
-def _segment_text(element: Element) -> str:
-    """The text of a segment without its codes."""
-    parts = [element.text or ""]
-    for child in element:
-        if child.tag not in _CODES:
-            parts.append(_segment_text(child))
-        parts.append(child.tail or "")
-    return "".join(parts)
 
 
 def _names(languages: Counter[str], wanted: str) -> set[str]:
@@ -214,7 +186,3 @@ def _names(languages: Counter[str], wanted: str) -> set[str]:
     name = wanted.lower().replace("_", "-")
     same = {language for language in languages if language.replace("_", "-") == name}
     return same or {language for language in languages if language.replace("_", "-").startswith(name + "-")}
-
-
-def _first(unit: dict[str, str], languages: set[str]) -> str | None:
-    return next((text for language, text in unit.items() if language in languages), None)
