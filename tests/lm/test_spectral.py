@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 import pytest
 
-from bench.lm_truth import Truth
+from bench.lm_truth import Truth, windows_of_moments
 from corpuscle.engine.linalg.cca import duals_of
 from corpuscle.engine.ngrams.counting import count_ngrams
 from corpuscle.lm.kernels.spectral import (
@@ -26,7 +26,6 @@ from corpuscle.lm.kernels.spectral import (
     reduced_operators,
     trace,
     windows_of,
-    windows_of_moments,
 )
 
 

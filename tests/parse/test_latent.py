@@ -7,9 +7,10 @@ import itertools
 import numpy as np
 import pytest
 
+from bench.lm_truth import windows_of_moments
 from corpuscle.engine.linalg.cca import diagonal_cca
 from corpuscle.engine.linalg.sparse import Rows
-from corpuscle.lm.kernels.spectral import full_operators, project, windows_of_moments
+from corpuscle.lm.kernels.spectral import full_operators, project
 from corpuscle.parse.kernels.latent import LEFT, RIGHT, Observables, Trees
 from corpuscle.parse.latent import Basis, observables_of, polished, recovered, score_trees
 from corpuscle.parse.settings import RerankSettings

@@ -153,9 +153,7 @@ def test_confidence_is_the_share_of_trees_and_n_best_lists_are_sorted(bank, pars
 
     def value(tree):
         tree = np.array(tree, np.int32)
-        return sum(
-            room.arcs[h, m] + room.siblings[h, training._sibling_of(tree, m), m] for m, h in enumerate(tree, 1)
-        )
+        return sum(room.arcs[h, m] + room.siblings[h, training._sibling_of(tree, m), m] for m, h in enumerate(tree, 1))
 
     trees = [tree for tree in all_heads(n) if is_projective(tree) and tree.count(0) == 1]
     weights = np.exp([value(tree) - parses.scores[0] for tree in trees])

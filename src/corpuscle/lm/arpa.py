@@ -172,24 +172,19 @@ class _Reader:
         return _Section(numbers, weights, text[:used], ends, heading)
 
 
-def _unescape(word: bytes) -> bytes:
-    return word[1:] if word.startswith(b"\\") and _LOOKS_RESERVED.fullmatch(word) else word
-
-
 def _unigrams(reader: _Reader, section: _Section) -> tuple[Vocab, Vocab, np.ndarray]:
     """The vocabulary of the unigram section, the words as they are spelled in the file, and the ids of these."""
     spelled = Vocab(section.text, section.ends)
     words = [word.encode() for word in spelled.strings[FIRST:]]
     reserved = {symbol.encode(): id for id, symbol in enumerate(MARKUP)} | {b"<UNK>": UNKNOWN}
-    ordinary = [_unescape(word).decode() for word in words if word not in reserved]
+    others = (word for word in words if word not in reserved)
+    ordinary = [word.removeprefix(b"\\" if _LOOKS_RESERVED.fullmatch(word) else b"").decode() for word in others]
     listed = [reserved[word] for word in words if word in reserved]
     if len(set(ordinary)) < len(ordinary) or len(set(listed)) < len(listed):
         raise reader.error("a unigram is listed twice", section.line)
-    ids = np.empty(len(words), np.int64)
-    is_reserved = np.array([word in reserved for word in words], bool)
-    ids[is_reserved] = listed
-    ids[~is_reserved] = FIRST + np.arange(len(ordinary))
-    return Vocab.from_words(ordinary), spelled, ids
+    numbers = itertools.count(FIRST)
+    ids = [reserved[word] if word in reserved else next(numbers) for word in words]
+    return Vocab.from_words(ordinary), spelled, np.array(ids, np.int64)
 
 
 def _natural(numbers: np.ndarray) -> np.ndarray:
@@ -206,15 +201,12 @@ def read_arpa(path: str | PathLike[str]) -> NgramModel:
     sections = [reader.section(m, count, headings[m - 1]) for m, count in enumerate(counts, 1)]
     vocab, spelled, first_ids = _unigrams(reader, sections[0])
     n_types = len(vocab)
-    log_probability = np.full(n_types, -np.inf)
-    backoff = np.zeros(n_types)
-    log_probability[first_ids] = _natural(sections[0].numbers)
-    backoff[first_ids] = _natural(sections[0].weights)
+    log_probability, backoff = np.full(n_types, -np.inf), np.zeros(n_types)
+    log_probability[first_ids], backoff[first_ids] = _natural(sections[0].numbers), _natural(sections[0].weights)
     levels, words = [0, n_types], [np.arange(n_types, dtype=np.int32)]
     children: list[np.ndarray] = []
     probabilities, weights = [log_probability], [backoff]
-    for m in range(2, order + 1):
-        section = sections[m - 1]
+    for m, section in enumerate(sections[1:], 2):
         grams = spelled.index.look_up(section.text, section.ends).reshape(-1, m)
         if (grams == UNKNOWN).any():
             number = int(np.flatnonzero((grams == UNKNOWN).any(1))[0]) + 1
@@ -231,9 +223,7 @@ def read_arpa(path: str | PathLike[str]) -> NgramModel:
         keys = contexts[sorting] * np.int64(n_types) + grams[sorting, -1]
         if (np.diff(keys) == 0).any():
             raise reader.error(f"an n-gram of order {m} is listed twice", section.line)
-        per_context = np.bincount(contexts - levels[-2], minlength=levels[-1] - levels[-2])
-        starts = levels[-1] + np.concatenate([[0], np.cumsum(per_context)])
-        children.append(starts[:-1])
+        children.append(levels[-1] + np.searchsorted(contexts[sorting], np.arange(levels[-2], levels[-1])))
         words.append(grams[sorting, -1].astype(np.int32))
         probabilities.append(_natural(section.numbers[sorting]))
         weights.append(_natural(section.weights[sorting]))

@@ -99,10 +99,8 @@ class Mixture(LanguageModel):
         self.weights_ = np.full(len(models), 1.0 / len(models))
         self.items_ = np.unique(np.concatenate([model.items_ for model in models]))
         self.tuning_items_ = np.unique(np.concatenate([model.tuning_items_ for model in models]))
-        # The words of the mixture in each model; those that it lacks, and the share of its unknown word that they get.
-        self._ids = [model.vocab_.mapping_from(self.vocab_) for model in models]
-        self._foreign = [ids == UNKNOWN for ids in self._ids]
-        self._share = [1.0 / np.count_nonzero(foreign) for foreign in self._foreign]
+        # each model with the words of the mixture in it, UNKNOWN for those that share the probability of that
+        self._parts = [(model, model.vocab_.mapping_from(self.vocab_)) for model in models]
 
     @property
     def reading(self) -> dict[str, Any]:
@@ -124,29 +122,26 @@ class Mixture(LanguageModel):
     def component_logs(self, corpus: Corpus) -> np.ndarray:
         """log P of every event of a text under each model, float64 (n_models, n_events)."""
         logs, corpus = [], corpus.recode(self.vocab_)
-        for model, ids, foreign, share in zip(self.models, self._ids, self._foreign, self._share, strict=True):
-            events = model.events(corpus.map_tokens(ids, model.vocab_))
-            lacking = foreign[corpus.tokens]
+        for model, ids in self._parts:
+            inner = corpus.map_tokens(ids, model.vocab_)
+            events, lacking = model.events(inner), inner.tokens == UNKNOWN
             if self.boundary != "none":
                 lacking = events_of(corpus, lacking)
-            logs.append(events.log_probability + np.where(lacking, np.log(share), 0.0))
+            logs.append(events.log_probability + np.where(lacking, np.log(1.0 / np.count_nonzero(ids == UNKNOWN)), 0.0))
         return np.array(logs)
 
     def _events(self, corpus: Corpus) -> Events:
         logs = self.component_logs(corpus)
         # Added up model by model: a product of matrices rounds an event by what stands beside it.
         shares = (weight * np.exp(of_model) for weight, of_model in zip(self.weights_, logs, strict=True))
-        probability = sum(shares, 0.0)
         with np.errstate(divide="ignore"):
-            return self._scored(corpus, np.log(probability))
+            return self._scored(corpus, np.log(sum(shares, 0.0)))
 
     def _distribution(self, context: list[str]) -> np.ndarray:
         total = np.zeros(len(self.vocab_))
-        parts = zip(self.weights_, self.models, self._ids, self._foreign, self._share, strict=True)
-        for weight, model, ids, foreign, share in parts:
-            inner = model.distribution(context)
-            here = inner[ids]
-            here[foreign] = inner[UNKNOWN] * share
+        for weight, (model, ids) in zip(self.weights_, self._parts, strict=True):
+            here = model.distribution(context)[ids]
+            here[ids == UNKNOWN] *= 1.0 / np.count_nonzero(ids == UNKNOWN)
             total += weight * here
         return total
 
@@ -202,7 +197,7 @@ class CacheModel(CacheSettings, LanguageModel):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self.order_ = 1
+        self.order_, self._decay = 1, 0.5 ** (1.0 / self.half_life)
 
     def fit(self, corpus: Corpus) -> CacheModel:
         """Learn how common words are; what may be predicted has been seen once more than in the text."""
@@ -212,10 +207,6 @@ class CacheModel(CacheSettings, LanguageModel):
         counts[~self._predictable] = 0.0
         self.base_ = counts / counts.sum()
         return self
-
-    @property
-    def _decay(self) -> float:
-        return 0.5 ** (1.0 / self.half_life)
 
     def _events(self, corpus: Corpus) -> Events:
         symbols, starts = corpus.tokens, corpus.sentence_starts
@@ -238,7 +229,7 @@ class CacheModel(CacheSettings, LanguageModel):
 PAYS = 1e-3
 """A part stays if perplexity would rise by this share without it."""
 MOST_SAMPLED, SWEEPS = 5_000_000, 50
-"""A Pitman-Yor model takes minutes for so many words."""
+"""The most words for which a Pitman-Yor model is tried, which then takes minutes, and its sweeps."""
 CLASSES, PASSES = 256, 5
 """Of the class n-gram."""
 

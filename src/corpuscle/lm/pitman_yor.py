@@ -95,7 +95,7 @@ def state_arrays(extra: Mapping[str, Any]) -> dict[str, Array]:
 
 
 class _Chain:
-    """One Markov chain over seatings."""
+    """One Markov chain over seatings; ``sample()`` is what prediction needs of the present state."""
 
     pool: Restaurants
     base: float
@@ -117,7 +117,7 @@ class _Chain:
     def _parameters(self) -> dict[str, np.ndarray]:
         return {"discounts": self.pool.discounts.copy(), "strengths": self.pool.strengths.copy()}
 
-    def _pool_arrays(self) -> dict[str, np.ndarray]:
+    def state(self) -> dict[str, np.ndarray]:
         return prefixed("pool/", seating.to_arrays(self.pool))
 
 
@@ -142,9 +142,6 @@ class FixedSampler(_Chain):
 
     def sample(self) -> dict[str, np.ndarray]:
         return {"tables": self.pool.entries[:, col.TABLES].copy(), **self._parameters()}
-
-    def state(self) -> dict[str, np.ndarray]:
-        return self._pool_arrays()
 
     def restore(self, arrays: Mapping[str, np.ndarray], sweep: int, number: int) -> None:
         kept = stripped("pool/", arrays)
@@ -195,7 +192,7 @@ class VariableSampler(_Chain):
         return {**freeze(self.pool, self.root)._asdict(), **self._parameters()}
 
     def state(self) -> dict[str, np.ndarray]:
-        return {**self._pool_arrays(), "depths": self.text.depths.copy()}
+        return {**super().state(), "depths": self.text.depths.copy()}
 
     def restore(self, arrays: Mapping[str, np.ndarray], sweep: int, number: int) -> None:
         kept, deepest = stripped("pool/", arrays), len(self.pool.discounts) - 1
@@ -210,10 +207,6 @@ class VariableSampler(_Chain):
         found = gibbs.count_stops(self.pool, self.root, self.text, seated, counts)
         if not found or not np.array_equal(counts, seating.verify(self.pool, variable=True)):
             raise ValueError("it has other words than the text")
-
-
-Sampler = FixedSampler | VariableSampler
-"""A learner; its ``sample()`` is what prediction needs of the present state."""
 
 
 def contexts_of(sample: Mapping[str, np.ndarray]) -> Contexts:
@@ -260,14 +253,10 @@ class HpyModel(HpySettings, LanguageModel):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        self.infinite = self.order == INFINITE  # every word chooses its own order
         self.order_ = self.max_order if isinstance(self.order, str) else self.order
         self.ngrams_: Ngrams | None = None
         self.predicts_ends = True
-
-    @property
-    def infinite(self) -> bool:
-        """Whether every word chooses its own order."""
-        return self.order == INFINITE
 
     @property
     def _predictable(self) -> np.ndarray:
@@ -281,7 +270,9 @@ class HpyModel(HpySettings, LanguageModel):
         self.stays_here("a Gibbs chain is sequential by nature")
         base = 1.0 / int(self._predictable.sum())
         if self.infinite:
-            sampler: Sampler = VariableSampler(self._symbols(corpus), self.order_ - 1, base, self.seed)
+            sampler: FixedSampler | VariableSampler = VariableSampler(
+                self._symbols(corpus), self.order_ - 1, base, self.seed
+            )
         else:
             ngrams = self._counting(corpus)()
             if not self.predicts_ends:
@@ -302,16 +293,15 @@ class HpyModel(HpySettings, LanguageModel):
 
     def sample_tables(self) -> list[BackoffTables]:
         """Every sample of a model of fixed order as a back-off model, exactly."""
-        samples, ngrams = self.samples_, self.ngrams_
+        ngrams = self.ngrams_
         assert ngrams is not None
         direct = gibbs.direct_counts(ngrams, START)
-        return [
-            gibbs.backoff_tables(
-                ngrams, gibbs.customers_of(ngrams, direct, sample["tables"]), sample["tables"],
-                sample["discounts"], sample["strengths"], self._predictable,
-            )
-            for sample in samples
-        ]  # fmt: skip
+
+        def tables_of(tables: np.ndarray, discounts: np.ndarray, strengths: np.ndarray) -> BackoffTables:
+            customers = gibbs.customers_of(ngrams, direct, tables)
+            return gibbs.backoff_tables(ngrams, customers, tables, discounts, strengths, self._predictable)
+
+        return [tables_of(**sample) for sample in self.samples_]
 
     @cached_property
     def _ngram_models(self) -> list[NgramModel]:
@@ -320,9 +310,8 @@ class HpyModel(HpySettings, LanguageModel):
     @cached_property
     def _predictors(self) -> list[contexts.Predictor]:
         """Every sample of a model of infinite order, ready to predict."""
-        prior = STOP_PRIOR
         return [
-            contexts.predictor(contexts_of(sample), sample["discounts"], sample["strengths"], prior)
+            contexts.predictor(contexts_of(sample), sample["discounts"], sample["strengths"], STOP_PRIOR)
             for sample in self.samples_
         ]
 
@@ -337,9 +326,8 @@ class HpyModel(HpySettings, LanguageModel):
 
     def as_ngram(self) -> NgramModel:
         if self.infinite or len(self.samples_) != 1:
-            raise SettingError(
-                "only a model of fixed order with one sample is a back-off model; train it with samples 1"
-            )
+            why = "only a model of fixed order with one sample is a back-off model"
+            raise SettingError(f"{why}; train it with samples 1")
         return self._ngram_models[0].as_ngram()
 
     def _events(self, corpus: Corpus) -> Events:

@@ -16,7 +16,7 @@ import numpy as np
 from corpuscle import model as container
 from corpuscle.engine.ngrams import smoothing, trie
 from corpuscle.engine.ngrams.trie import Automaton, BackoffTables, Layers, Ngrams, frozen_layers
-from corpuscle.errors import InputError, SettingError, warn
+from corpuscle.errors import SettingError, warn
 from corpuscle.lm.base import LanguageModel
 from corpuscle.lm.kernels.plre import (
     Discounting,
@@ -29,7 +29,7 @@ from corpuscle.lm.kernels.plre import (
     shares,
     slices_of,
 )
-from corpuscle.lm.ngram import ROWS, NgramModel, check_rows, estimated_discounts, given_discounts
+from corpuscle.lm.ngram import ROWS, NgramModel, check_rows, consistent, estimated_discounts, given_discounts
 from corpuscle.lm.settings import MAX_RANK, PlreSettings
 from corpuscle.settings import learned
 from corpuscle.text.corpus import Corpus
@@ -43,7 +43,7 @@ TRIED_POWERS = ((0.5,), (0.67, 0.33), (0.75, 0.5, 0.25))
 TRIED_SCALES = (0.9, 1.1)
 """How discounts are changed, again and again as long as that helps."""
 _NARROWER = 4
-"""So many times lower is the rank from one power to the next, where only one is given."""
+"""By this the rank is divided from one power to the next, where only one is given."""
 
 
 class PlreModel(PlreSettings, LanguageModel):
@@ -87,7 +87,7 @@ class PlreModel(PlreSettings, LanguageModel):
 
     def fit(self, corpus: Corpus, dev: Corpus | None = None) -> PlreModel:
         """Learn from a text; with a development text choose powers, ranks and discounts, those that are not given."""
-        for name in ("tables_", "automaton_", "adjusted_"):
+        for name in ("tables_", "automaton_"):
             self.__dict__.pop(name, None)
         self.stays_here("matrices are factorised by threads that share their memory")
         self.ngrams_ = self._counting(self._take(corpus))()
@@ -117,20 +117,16 @@ class PlreModel(PlreSettings, LanguageModel):
         exponents = np.array([1.0, *powers, 0.0])
         return [Discounting(np.tile(row ** (1 / steps), (steps, 1)), exponents) for row in discounts[1:]]
 
-    def _estimate(
-        self, adjusted: np.ndarray, discounts: np.ndarray, powers: Sequence[float], layers: Layers
-    ) -> BackoffTables:
-        counts, uniform = adjusted[: len(self.vocab_)], self.unigram == "uniform"
+    def _estimate(self, discounts: np.ndarray, powers: Sequence[float], layers: Layers) -> BackoffTables:
+        adjusted, uniform = self._adjusted(discounts), self.unigram == "uniform"
+        counts = adjusted[: len(self.vocab_)]
         unigrams = smoothing.estimate_unigrams(counts, discounts[0], True, uniform, self._predictable)
         return estimate(self.ngrams_, adjusted, self._discountings(discounts, powers), layers, unigrams)
 
     @cached_property
     def tables_(self) -> BackoffTables:
         """Probabilities of all seen n-grams, and back-off weights; what unseen ones get beside is in ``layers_``."""
-        tables = self._estimate(self._adjusted(self.discounts_), self.discounts_, self.powers_, self.layers_)
-        if np.isnan(tables.log_probability).any() or np.isnan(tables.backoff).any():
-            raise InputError(None, None, "the counts of this model contradict one another")
-        return tables
+        return consistent(self._estimate(self.discounts_, self.powers_, self.layers_))
 
     @cached_property
     def automaton_(self) -> Automaton:
@@ -204,9 +200,9 @@ class _Fit:
 
     def layers(self) -> Layers:
         """The layers of the model with the present ranks, powers and discounts."""
-        adjusted, found = self.model._adjusted(self.discounts), []
-        for m, discounting in enumerate(self.model._discountings(self.discounts, self.powers), 2):
-            found.append([self._factors(m, j, adjusted, discounting) for j in range(len(self.powers))])
+        adjusted, steps = self.model._adjusted(self.discounts), range(len(self.powers))
+        orders = enumerate(self.model._discountings(self.discounts, self.powers), 2)
+        found = [[self._factors(m, j, adjusted, discounting) for j in steps] for m, discounting in orders]
         return layers_of(self.ngrams, adjusted, found, len(self.powers))
 
     def _factors(self, m: int, j: int, adjusted: np.ndarray, discounting: Discounting) -> Factors | None:
@@ -267,7 +263,7 @@ class _Fit:
     def _likelihood(self, dev: Corpus) -> float:
         """Mean log probability of the events of the development text that have a probability."""
         model, layers = self.model, self.layers()
-        tables = model._estimate(model._adjusted(self.discounts), self.discounts, self.powers, layers)
+        tables = model._estimate(self.discounts, self.powers, layers)
         return model._mean_score(trie.automaton(tables, layers), dev)
 
 

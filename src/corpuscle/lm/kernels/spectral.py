@@ -258,35 +258,19 @@ def padded(tokens: np.ndarray, starts: np.ndarray, end: int, last: int, pads: in
 def windows_of(ngrams: Ngrams, end: int) -> Windows:
     """The windows of a padded stream from its n-grams of order 3; its last symbol stands for ``end``."""
     first_pair, first_triple = ngrams.levels[1:3].tolist()
-    last = first_pair - 1
-    triples = slice(first_triple, None)
-    lasts, shares = ngrams.words[triples], ngrams.counts[triples].astype(np.float64)
-    ends = ngrams.first_child[first_pair:].astype(np.int64) - first_triple
+    n = first_pair - 1
+    edges = ngrams.first_child[first_pair:].astype(np.int64) - first_triple
     firsts = np.repeat(np.arange(first_pair, dtype=np.int32), np.diff(ngrams.first_child[: first_pair + 1]))
     middles = ngrams.words[first_pair:first_triple]
-    return _sorted(firsts, middles, ends, np.where(lasts == last, end, lasts), shares / shares.sum(), last)
-
-
-def windows_of_moments(moments: np.ndarray) -> Windows:
-    """Windows as likely as ``moments[c, x, a]`` = p(x3 = c, x2 = x, x1 = a), (n, n, n)."""
-    n = len(moments)
-    firsts, middles = np.divmod(np.arange(n * n), n)
-    shares = np.ascontiguousarray(moments.transpose(2, 1, 0)).ravel()
-    return _sorted(firsts, middles, n * np.arange(n * n + 1), np.tile(np.arange(n), n * n), shares, n)
-
-
-def _sorted(
-    firsts: np.ndarray, middles: np.ndarray, edges: np.ndarray, lasts: np.ndarray, shares: np.ndarray, n: int
-) -> Windows:
-    """Pairs with continuations, sorted by the second symbol; those without any are left out."""
-    has = np.flatnonzero(edges[:-1] < edges[1:])
-    sums = np.add.reduceat(shares, edges[has])
-    order = np.argsort(middles[has], kind="stable")
-    sums, has = sums[order], has[order]
-    places = np.searchsorted(middles[has], np.arange(n + 1)).astype(np.int64)
-    begins, ends = edges[has].astype(np.int64), edges[has + 1].astype(np.int64)
-    firsts, lasts = (np.ascontiguousarray(ids, np.int32) for ids in (firsts[has], lasts))
-    return Windows(firsts, places, sums, begins, ends, lasts, shares)
+    lasts, shares = ngrams.words[first_triple:], ngrams.counts[first_triple:].astype(np.float64)
+    shares /= shares.sum()
+    continued = np.flatnonzero(edges[:-1] < edges[1:])
+    sums = np.add.reduceat(shares, edges[continued])
+    order = np.argsort(middles[continued], kind="stable")
+    pairs = continued[order]
+    places = np.searchsorted(middles[pairs], np.arange(n + 1)).astype(np.int64)
+    lasts = np.where(lasts == n, end, lasts).astype(np.int32)
+    return Windows(firsts[pairs], places, sums[order], edges[pairs], edges[pairs + 1], lasts, shares)
 
 
 def pairs_of(windows: Windows) -> Rows:
