@@ -298,8 +298,8 @@ def test_all_batches_of_a_pass_are_the_text():
     losses = []
     for step in range(batches.number):
         batches.show(problem, 0, step)
-        counts += problem._passes.counts
-        ends += problem._passes.ends
+        counts += problem._passes.tree.counts
+        ends += problem._passes.tree.ends
         losses.append(problem.loss(point) * problem.positions)
     np.testing.assert_array_equal(counts, trie.counts)
     np.testing.assert_array_equal(ends, trie.ends)

@@ -18,9 +18,9 @@ from typing import NamedTuple
 import numpy as np
 
 from corpuscle.compiled import frozen
-from corpuscle.engine.ngrams.trie import linked_tables
+from corpuscle.engine.ngrams.trie import frozen_ngrams, linked_tables, look_up
 from corpuscle.errors import InputError
-from corpuscle.lm.kernels.arpa import NO_NUMBER, SECTION, TOO_FEW, TOO_MANY, Lines, get_lines, place, put_rows
+from corpuscle.lm.kernels.arpa import NO_NUMBER, SECTION, TOO_FEW, TOO_MANY, Lines, get_lines, put_rows
 from corpuscle.lm.ngram import IMPORTED, NgramModel
 from corpuscle.scale import workers
 from corpuscle.text.files import open_bytes, write_atomically
@@ -212,10 +212,9 @@ def read_arpa(path: str | PathLike[str]) -> NgramModel:
             number = int(np.flatnonzero((grams == UNKNOWN).any(1))[0]) + 1
             raise reader.error(f"n-gram {number} of order {m} has a word that is no unigram", section.line)
         grams = first_ids[grams - FIRST]
-        all_words = frozen(np.concatenate(words), np.int32)
-        first_child = frozen(np.concatenate([*children, [levels[-1]]]), np.int32)
-        contexts = np.empty(len(grams), np.int64)
-        place(all_words, first_child, grams, contexts)
+        first_child, none = np.concatenate([*children, [levels[-1]]]), np.empty(0)
+        known = frozen_ngrams(np.array(levels), np.concatenate(words), first_child, none, none)
+        contexts = look_up(known, grams[:, :-1])
         if (contexts < 0).any():
             number = int(np.flatnonzero(contexts < 0)[0]) + 1
             raise reader.error(f"n-gram {number} of order {m} begins with an n-gram that is not listed", section.line)

@@ -30,7 +30,7 @@ from corpuscle import model as container
 from corpuscle.compiled import frozen
 from corpuscle.engine.ngrams.smoothing import kept_rows
 from corpuscle.engine.ngrams.trie import BackoffTables, Ngrams, frozen_ngrams, frozen_tables, look_up, suffixes_of
-from corpuscle.errors import InputError, SettingError, warn
+from corpuscle.errors import SettingError, warn
 from corpuscle.learning import Checkpoint
 from corpuscle.lm.base import Events, LanguageModel
 from corpuscle.lm.kernels.loglinear import collapsed, longest_matches, score_rows, suffix_trie, with_all_words
@@ -47,7 +47,7 @@ from corpuscle.lm.loglinear_fitting import (
     Shape,
     may_collapse,
 )
-from corpuscle.lm.ngram import ROWS, NgramModel, check_rows
+from corpuscle.lm.ngram import ROWS, NgramModel, check_rows, consistent
 from corpuscle.lm.settings import AUTO, LogLinearSettings
 from corpuscle.settings import learned
 from corpuscle.text.corpus import Corpus
@@ -167,10 +167,9 @@ class LogLinearModel(LogLinearSettings, LanguageModel):
 
     def _tuned(self, has_dev: bool) -> tuple[bool, bool]:
         """Whether strength and weight by depth are to be chosen."""
-        open_ = [not isinstance(getattr(self, name), float) for name in ("strength", "weighted")]
         if not has_dev and AUTO in (self.strength, self.weighted):
             raise SettingError("strength or weighted auto needs a development text to choose on")
-        return (open_[0] and has_dev, open_[1] and has_dev)
+        return has_dev and not isinstance(self.strength, float), has_dev and not isinstance(self.weighted, float)
 
     def _check_room(self, ngrams: Ngrams) -> None:
         contexts = int(ngrams.levels[self.signed - 1]) + 1
@@ -229,9 +228,8 @@ class LogLinearModel(LogLinearSettings, LanguageModel):
         scores[:n_types] -= totals[-1]
         scores[n_types:] -= totals[context]
         backoff = totals[ngrams.suffix[:contexts]] - totals[:contexts]  # a suffix of -1 finds the empty context
-        if np.isnan(scores).any() or np.isnan(backoff).any():
-            raise InputError(None, None, "the weights of this model leave nothing to some context")
-        return frozen_tables(ngrams.levels, ngrams.words, ngrams.first_child, ngrams.suffix, scores, backoff)
+        tables = frozen_tables(ngrams.levels, ngrams.words, ngrams.first_child, ngrams.suffix, scores, backoff)
+        return consistent(tables, "the weights of this model leave nothing to some context")
 
     @cached_property
     def _ngram_model(self) -> NgramModel:

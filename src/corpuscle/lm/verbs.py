@@ -84,11 +84,6 @@ def _read(reader: str, *, raw: bool = True, **facts: Any) -> Any:
 # ---- learning
 
 
-def _by_order(given: Mapping[str, str]) -> str:
-    """Only one method has models of infinite order."""
-    return "hpy" if given.get("order") == "infinite" else ""
-
-
 @trains(
     "lm",
     """
@@ -96,7 +91,7 @@ lm train text.txt -o lm.model
 lm train text.txt -o lm.model --method hpy --order 4
 zcat big.txt.gz | corpuscle lm train - -o lm.model --dev dev.txt  # from a pipe, tuned on dev.txt
 """,
-    choose=_by_order,
+    choose=lambda given: "hpy" if given.get("order") == "infinite" else "",  # only that has models of infinite order
 )
 def train(
     model: Any,

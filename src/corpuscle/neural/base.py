@@ -100,11 +100,8 @@ def guide_of(links: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> np.nda
 
 
 def _architecture(extra: Mapping[str, Any]) -> Architecture:
-    given = extra.get("architecture")
-    fields = {field.name for field in dataclasses.fields(Architecture)}
-    if not isinstance(given, Mapping) or given.keys() != fields:
-        raise ValueError("it does not say how large its models are")
-    if any(type(value) is not type(getattr(Architecture(), name)) for name, value in given.items()):
+    given, types = extra.get("architecture"), {name: type(value) for name, value in vars(Architecture()).items()}
+    if not isinstance(given, Mapping) or {name: type(value) for name, value in given.items()} != types:
         raise ValueError("it does not say how large its models are")
     return Architecture(**given)
 
@@ -176,15 +173,16 @@ class Networks(NetworkSettings, Seeded, Model):
         plan = plan_of(self, a, len(lessons.rows), lessons.guide)._replace(choose=lessons.choose)
         for turned in (False, True)[: 1 + bool(self.right_to_left)]:
 
-            def order(target: np.ndarray, turned: bool = turned) -> np.ndarray:
-                return self._order_from_end(target) if turned else np.arange(len(target))
+            def ordered(target: np.ndarray, of: np.ndarray | None = None, turned: bool = turned) -> np.ndarray:
+                """A target, or something else with a row for each of its symbols, in the order of writing."""
+                whole = target if of is None else of
+                return whole[self._order_from_end(target)] if turned else whole
 
-            orders = [order(target) for _, target in lessons.rows]
             known = None
             if lessons.links is not None and lessons.guide:
-                known = [matrix[places] for matrix, places in zip(lessons.links, orders, strict=True)]
-            rows = [(row[0], row[1][places]) for row, places in zip(lessons.rows, orders, strict=True)]
-            right = [[target[order(target)] for target in targets] for _, targets in lessons.validation]
+                known = [ordered(row[1], matrix) for row, matrix in zip(lessons.rows, lessons.links, strict=True)]
+            rows = [(source, ordered(target)) for source, target in lessons.rows]
+            right = [[ordered(target) for target in targets] for _, targets in lessons.validation]
             held = [(row[0], targets[0]) for row, targets in zip(lessons.validation, right, strict=True)]
             accepted = [{tuple(target.tolist()) for target in targets} for targets in right]
             examples = Examples.of(rows, known), Examples.of(held)
@@ -209,14 +207,11 @@ class Networks(NetworkSettings, Seeded, Model):
 
     def decoder(self, precision: str = "fp32") -> Decoder:
         """The models that write from left to right, together."""
-        if precision not in self._decoders:
+        decoders = vars(self).setdefault("_decoders", {})
+        if precision not in decoders:
             forwards = [self.weights(model) for model in range(self.ensemble)]
-            self._decoders[precision] = Decoder(forwards, precision=precision)
-        return self._decoders[precision]
-
-    @cached_property
-    def _decoders(self) -> dict[str, Decoder]:
-        return {}
+            decoders[precision] = Decoder(forwards, precision=precision)
+        return decoders[precision]
 
     @cached_property
     def backwards(self) -> Decoder:

@@ -32,14 +32,12 @@ from corpuscle.neural.settings import Architecture, DecodingSettings
 from corpuscle.scale import workers
 from corpuscle.text.vocab import END, START, UNKNOWN, Vocab
 
-WINDOW = 4096
-"""The number of sentences that are sorted by length together."""
-CHUNK = 1024
-"""How many of them, or a batch if that is more, are the work of one thread at a time."""
-
-
+WINDOW, CHUNK = 4096, 1024
+"""The number of sentences that are sorted by length together, and of those that are the work of one thread at a time,
+unless a batch has more."""
 SCORED = 256
 """The number of given targets that are scored together."""
+_COUNTS = ("sentences", "symbols", "batches", "steps", "rows", "live")
 
 
 class Hypothesis(NamedTuple):
@@ -76,14 +74,14 @@ class Report:
         self.seconds[name] = self.seconds.get(name, 0.0) + time.thread_time() - begin
 
     def add(self, other: Report) -> None:
-        for name in ("sentences", "symbols", "batches", "steps", "rows", "live"):
+        for name in _COUNTS:
             setattr(self, name, getattr(self, name) + getattr(other, name))
         for name, seconds in other.seconds.items():
             self.seconds[name] = self.seconds.get(name, 0.0) + seconds
         self.curve += other.curve
 
     def to_json(self) -> dict[str, Any]:
-        names = ("sentences", "symbols", "batches", "steps", "rows", "live", "softmax", "precision", "peak_memory")
+        names = (*_COUNTS, "softmax", "precision", "peak_memory")
         return {name: getattr(self, name) for name in names} | {"seconds": dict(self.seconds)}
 
 
@@ -105,9 +103,9 @@ class _Run(NamedTuple):
 class _Block:
     """Sentences that are being written: what models have read of them, live hypotheses and their states."""
 
-    def __init__(self, work: _Work, run: _Run, report: Report):
+    def __init__(self, work: _Work, run: _Run):
         self.work, self.settings, self.shortlist = work, run.settings, run.shortlist
-        self.report, self.room = report, Buffers()
+        self.report, self.room = Report(softmax=run.decoder.needs_softmax(run.settings)), Buffers()
         settings, n = run.settings, len(work.sources)
         self.networks = run.decoder.networks
         self.output = self.whole = run.decoder.output
@@ -133,14 +131,14 @@ class _Block:
             batch = Batch.ended(self.work.sources[first:last])
             limits = self.finished.limits[new]
             read = [net.encode(batch, room, limits) for net, room in zip(self.networks, self.rooms, strict=True)]
+            encoded, states = ([each[i] for each in read] for i in (0, 1))
             if len(self.live.sentences):
                 self.drop()
-                self.encoded = [old.joined(more) for old, more in zip(self.encoded, read, strict=True)]
-                firsts = [tuple(array.copy() for array in each.first) for each in read]
-                self.states = [stacked(old, more) for old, more in zip(self.states, firsts, strict=True)]
+                encoded = [old.joined(more) for old, more in zip(self.encoded, encoded, strict=True)]
+                states = [stacked(old, more) for old, more in zip(self.states, states, strict=True)]
             else:
                 self.held = np.zeros(0, np.int32)
-                self.encoded, self.states = read, [tuple(array.copy() for array in each.first) for each in read]
+            self.encoded, self.states = encoded, states
         self.held = np.concatenate([self.held, new])
         self.slots[self.held] = np.arange(len(self.held))
         start = Live(new, np.zeros(len(new)), np.full(len(new), -1, np.int32), np.zeros(len(new), np.int32))
@@ -155,9 +153,7 @@ class _Block:
     def open(self) -> np.ndarray:
         """The sentences that have live hypotheses."""
         sentences = self.live.sentences
-        first = np.ones(len(sentences), bool)
-        np.not_equal(sentences[1:], sentences[:-1], out=first[1:])
-        return sentences[first]
+        return sentences[np.diff(sentences, prepend=-1) != 0]
 
     def drop(self) -> None:
         """Keep nothing of sentences that have ended."""
@@ -178,11 +174,8 @@ class _Block:
         sentences, symbols = self.slots[live.sentences], self.symbols
         if rows > n:
             sentences, symbols = np.pad(sentences, (0, rows - n)), np.pad(symbols, (0, rows - n))
-        hidden = []
         with report.stage("network"):
-            for i, net in enumerate(self.networks):
-                vectors, self.states[i] = net.step(self.encoded[i], sentences, symbols, self.states[i], self.rooms[i])
-                hidden.append(vectors)
+            hidden, self.states = _stepped(self.networks, self.encoded, sentences, symbols, self.states, self.rooms)
         width = settings.beam - self.finished.counts
         try:
             with report.stage("output"):
@@ -267,22 +260,31 @@ class _Block:
 def _cuts(lengths: Sequence[int], settings: DecodingSettings) -> list[int]:
     """Where batches begin, which are limited in sentences or in symbols."""
     if settings.batch is not None:
-        return [*range(0, len(lengths), settings.batch), len(lengths)] if lengths else [0]
+        return [*range(0, len(lengths), settings.batch), len(lengths)]
     cuts, symbols = [0], 0
     for i, length in enumerate(lengths):
         if symbols and symbols + length > settings.batch_symbols:
             cuts.append(i)
             symbols = 0
         symbols += length
-    return [*cuts, len(lengths)] if lengths else [0]
+    return [*cuts, len(lengths)]
+
+
+def _stepped(
+    networks: Sequence[Network], encoded: Sequence[Encoded], sentences: np.ndarray, symbols: np.ndarray,
+    states: Sequence[State], rooms: Sequence[Buffers],
+) -> tuple[list[np.ndarray], list[State]]:  # fmt: skip
+    """A step of several networks, see ``Recurrent.step``: their vectors, and their states."""
+    each = zip(networks, encoded, states, rooms, strict=True)
+    steps = [net.step(read, sentences, symbols, state, room) for net, read, state, room in each]
+    return [vectors for vectors, _ in steps], [state for _, state in steps]
 
 
 def _write(work: _Work, run: _Run) -> tuple[list[list[Hypothesis]], Report]:
-    report = Report(softmax=run.decoder.needs_softmax(run.settings))
-    block = _Block(work, run, report)
+    block = _Block(work, run)
     block.run()
-    with report.stage("results"):
-        return block.results(), report
+    with block.report.stage("results"):
+        return block.results(), block.report
 
 
 class Decoder:
@@ -342,7 +344,7 @@ class Decoder:
         results: list[list[Hypothesis]] = [[] for _ in sources]
         self.report_ = report = Report(softmax=self.needs_softmax(settings), precision=self.precision)
         run = _Run(self, settings, shortlist)
-        with _one_blas_thread(), workers(workers_, cluster) as pool:
+        with _blas().limit(limits=1), workers(workers_, cluster) as pool:
             chunks = (_Work([sources[i] for i in part], part) for part in parts)
             for part, (found, done) in zip(parts, pool.map(_write, chunks, run), strict=True):
                 report.add(done)
@@ -362,7 +364,7 @@ class Decoder:
         order = np.argsort(-lengths, kind="stable")
         parts = [order[first : first + SCORED] for first in range(0, len(order), SCORED)]
         totals = np.zeros(len(order))
-        with _one_blas_thread(), workers(workers_, cluster) as pool:
+        with _blas().limit(limits=1), workers(workers_, cluster) as pool:
             chunks = (([sources[i] for i in part], [targets[i] for i in part]) for part in parts)
             for part, found in zip(parts, pool.map(_scored, chunks, self), strict=True):
                 totals[part] = found
@@ -376,18 +378,14 @@ def _scored(pairs: tuple[list[np.ndarray], list[np.ndarray]], decoder: Decoder) 
     symbols, starts = Batch.ended(targets)
     lengths = np.diff(starts)
     rooms = [Buffers() for _ in decoder.networks]
-    nets = list(zip(decoder.networks, rooms, strict=True))
-    encoded = [net.encode(batch, room, lengths) for net, room in nets]
-    states = [tuple(array.copy() for array in each.first) for each in encoded]
+    read = [net.encode(batch, room, lengths) for net, room in zip(decoder.networks, rooms, strict=True)]
+    encoded, states = ([each[i] for each in read] for i in (0, 1))
     totals = np.zeros(len(targets))
     before = np.full(len(targets), START, np.int32)
     for step in range(int(lengths.max(initial=0))):
         rows = np.arange(np.searchsorted(-lengths, -step, side="left"), dtype=np.int32)
         states = [tuple(array[: len(rows)] for array in state) for state in states]
-        hidden = []
-        for i, (net, room) in enumerate(nets):
-            vectors, states[i] = net.step(encoded[i], rows, before[: len(rows)], states[i], room)
-            hidden.append(vectors)
+        hidden, states = _stepped(decoder.networks, encoded, rows, before[: len(rows)], states, rooms)
         before = symbols[starts[rows] + step]
         totals[rows] += decoder.every_symbol.logs(hidden, rooms[0])[rows, before]
     return totals
@@ -410,14 +408,8 @@ def warm_decoder() -> None:
 
 
 @cache
-def _pools() -> Any:
+def _blas() -> Any:
+    """The threads of BLAS, of which each product may use one: sentences are shared out, not matrices."""
     from threadpoolctl import ThreadpoolController
 
     return ThreadpoolController().select(user_api="blas")
-
-
-@contextmanager
-def _one_blas_thread() -> Iterator[None]:
-    """Products use the thread that asks for them: sentences are shared out, not matrices."""
-    with _pools().limit(limits=1):
-        yield

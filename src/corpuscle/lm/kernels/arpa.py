@@ -12,7 +12,6 @@ from typing import NamedTuple
 import numpy as np
 
 from corpuscle.compiled import kernel, part
-from corpuscle.engine.ngrams.trie import find_ngram
 
 OK, NO_NUMBER, TOO_FEW, TOO_MANY, SECTION = range(5)
 """How ``get_lines`` ends."""
@@ -185,10 +184,3 @@ def get_lines(data, position, m, first, last, numbers, weights, text, ends, used
         if field > 0:
             first += 1
     return OK, min(position, len(data)), first, lines, used
-
-
-@kernel
-def place(words, first_child, grams, contexts):
-    """For each n-gram the row of its context, -1 if that is not listed."""
-    for i in range(len(grams)):
-        contexts[i] = find_ngram(words, first_child, grams[i, :-1])

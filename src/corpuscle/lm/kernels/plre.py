@@ -74,13 +74,13 @@ from corpuscle.random import purpose_id, stream, uniform
 
 _PURPOSE = purpose_id("linalg.divergence")
 _LARGE = 1 << 18
-"""From so many entries on the lines of a block are shared out."""
+"""The number of entries from which on the lines of a block are shared out."""
 _WORK = 1 << 21
-"""So many multiplications, about, are one piece of work."""
+"""About how many multiplications are one piece of work."""
 _FLOOR = np.float32(1e-20)
-"""No factor falls below this: denormal numbers are slow, and what is zero stays so."""
+"""The lower bound of factors: denormal numbers are slow, and what is zero stays so."""
 _SWEEPS, _CYCLE, _PLAIN, _TOLERANCE = 1000, 100, 20, 1e-10
-"""A balance has at most so many sweeps; in each cycle of them the first are plain. It ends when margins are as near."""
+"""Of a balance: the most sweeps; the sweeps of a cycle, and how many of them are plain; the error at which it ends."""
 
 
 class Blocks(NamedTuple):
@@ -195,15 +195,8 @@ def _next_exponent(sweep, exponent, change, before):
 @kernel
 def _stays(rows, columns, rank, block):
     """Whether a block (first row, last, first column, last) has at most ``rank`` rows or columns that are not empty."""
-    found = 0
-    for i in range(block[0], block[1]):
-        found += rows.sums[i] > 0
-    if found <= rank:
-        return True
-    found = 0
-    for i in range(block[2], block[3]):
-        found += columns.sums[i] > 0
-    return found <= rank
+    filled = (rows.sums[block[0] : block[1]] > 0).sum(), (columns.sums[block[2] : block[3]] > 0).sum()
+    return min(filled) <= rank
 
 
 @kernel
@@ -234,24 +227,21 @@ def _solve_blocks(rows, columns, blocks, iterations, seed, number, first, last):
 
 
 class _Shared:
-    """The lines of one side of a large block, shared out in chunks."""
+    """The lines of one side of a large block, shared out in chunks; ``sums``: of their factors."""
+
+    sums: np.ndarray
 
     def __init__(self, pool: scale.Workers, lines: _Lines, first: int, last: int):
-        rank = lines.factors.shape[1]
-        edges = first + scale.chunks_of(np.diff(lines.starts[first : last + 1]) + 8, max(1, _WORK // rank))
-        self.pool, self.lines, self.rank = pool, lines, rank
-        self.pieces = list(pairwise(edges.tolist()))
-        self.sums = np.zeros(rank)
+        self.pool, self.lines, self.rank = pool, lines, lines.factors.shape[1]
+        work = np.diff(lines.starts[first : last + 1]) + 8
+        self.pieces = list(pairwise((first + scale.chunks_of(work, max(1, _WORK // self.rank))).tolist()))
 
     def run(self, function: Any, *arguments: Any) -> float:
         """``function(lines, *arguments, first, last, sums)`` of every chunk: the largest result. The sums add up."""
         parts = np.empty((len(self.pieces), self.rank))
-
-        def work(number: int) -> float:
-            return float(function(self.lines, *arguments, *self.pieces[number], parts[number]) or 0.0)
-
-        largest = max(self.pool.map(work, range(len(parts))))
-        self.sums = parts.sum(0)
+        works = zip(self.pieces, parts, strict=True)
+        found = self.pool.map(lambda work: function(self.lines, *arguments, *work[0], work[1]) or 0.0, works)
+        largest, self.sums = max(found), parts.sum(0)
         return largest
 
 
