@@ -13,7 +13,7 @@ from corpuscle.errors import InputError, Interrupted, SettingError
 from corpuscle.lm import LogLinearModel, NgramModel, loglinear_fitting, read_arpa, write_arpa
 from corpuscle.lm.kernels.loglinear import collapsed, levels_of, longest_matches, suffix_trie, with_all_words
 from corpuscle.lm.kernels.proximal import Fista, Stochastic
-from corpuscle.lm.loglinear_fitting import Batches, Objective, Rules, Search, Shape, may_collapse
+from corpuscle.lm.loglinear_fitting import Batches, Objective, Search, Shape, may_collapse
 from corpuscle.samples import generate
 from corpuscle.text import Corpus
 from corpuscle.text.vocab import END, START
@@ -447,7 +447,7 @@ def test_strength_and_weight_are_chosen_on_a_development_text():
 
 def test_the_search_follows_a_ridge_to_its_top():
     for early in (True, False):
-        search = Search(Rules(20, 0.0, (True, True), early), 1.0, 1.0)
+        search = Search((1.0, 1.0), (True, True), 20, 0.0, early)
         for _ in range(200):
             if search.over:
                 break

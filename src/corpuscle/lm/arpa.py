@@ -86,7 +86,7 @@ _REASONS = {
 
 
 class _Section(NamedTuple):
-    """The n-grams of one order: log10 probabilities, back-off weights, and their words as bytes with offsets."""
+    """The n-grams of one order: log10 probabilities, back-off weights, their words as bytes with offsets, its line."""
 
     numbers: np.ndarray
     weights: np.ndarray

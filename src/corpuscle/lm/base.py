@@ -15,7 +15,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from itertools import pairwise
 from os import PathLike
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
@@ -72,7 +72,6 @@ class Events(NamedTuple):
     starts: np.ndarray
 
     def by_sentence(self) -> SentenceScores:
-        """Sums over each sentence."""
         known = np.where(self.unknown, 0.0, self.log_probability)
         sums = np.zeros((3, len(self.starts) - 1))
         filled = np.flatnonzero(np.diff(self.starts))  # reduceat knows no empty slices
@@ -185,6 +184,11 @@ class LanguageModel(Model, ABC):
     order_: int = learned()
     vocab_: Vocab = learned()
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        order = self.settings.get("order")
+        self.order_ = order if isinstance(order, int) else 0
+
     @property
     @abstractmethod
     def reading(self) -> dict[str, Any]:
@@ -218,12 +222,13 @@ class LanguageModel(Model, ABC):
     # ---- learning
 
     def checkpoint(self, corpus: Corpus, path: str | PathLike[str], resume: bool = False) -> Checkpoint:
-        """Where ``fit`` keeps unfinished work, if it takes a checkpoint, while it learns the model ``path`` from a
-        corpus."""
+        """Where ``fit`` keeps unfinished work, if it takes a checkpoint, while it learns the model ``path``."""
         return Checkpoint(path, self.PARTIAL, self.settings, corpus.signature(), resume=resume)
 
     def _taken(self, corpus: Corpus) -> Corpus:
-        """Check a training text and remember which: the text with the counts of its words."""
+        """Check a training text, remember which, forget what was computed before: the text with its words counted."""
+        for name in [name for name in vars(self) if isinstance(getattr(type(self), name, None), cached_property)]:
+            del vars(self)[name]
         if corpus.n_tokens == 0:
             raise corpus.error("the training text is empty")
         if not self.allow_markup and (found := find_markup(corpus)) is not None:

@@ -21,6 +21,13 @@ from corpuscle.text.corpus import Corpus
 from corpuscle.text.overlap import item_hashes
 from corpuscle.text.vocab import FIRST, MARKUP, START, UNKNOWN, Vocab
 
+_ARRAYS = {
+    **container.VOCAB,
+    **container.ITEMS,
+    "class_of": container.Array("int32", ("types+3",), low=0),
+    "log_emission": container.Array("float64", ("types+3",), high=1e-9),
+}
+
 
 class ClassModel(LanguageModel):
     """A class n-gram over given word classes.
@@ -33,18 +40,8 @@ class ClassModel(LanguageModel):
     """
 
     KIND: ClassVar[container.Kind] = container.Kind(
-        "lm.class",
-        1,
-        {
-            **container.VOCAB,
-            **container.ITEMS,
-            "class_of": container.Array("int32", ("types+3",), low=0),
-            "log_emission": container.Array("float64", ("types+3",), high=1e-9),
-        },
-        components={"ngram": (NgramModel.KIND,)},
-        check=lambda loaded: _check(loaded),
+        "lm.class", 1, _ARRAYS, {"ngram": (NgramModel.KIND,)}, check=lambda loaded: _check(loaded)
     )
-
     SAVED: ClassVar = {
         "vocab_": container.Record(Vocab),
         "class_of_": container.Arrays("class_of"),
@@ -68,7 +65,6 @@ class ClassModel(LanguageModel):
 
     @property
     def method_name(self) -> str:
-        """That of its class sequences."""
         return self.ngram.method
 
     def summary(self) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import cached_property, partial
+from itertools import pairwise
 from typing import Any, ClassVar
 
 import numpy as np
@@ -32,7 +33,7 @@ from corpuscle.lm.base import Events, LanguageModel
 from corpuscle.lm.kernels import spectral
 from corpuscle.lm.kernels.spectral import FULL, HIDDEN, REDUCED, Operators, clipped_totals, trace
 from corpuscle.lm.settings import INFINITE, MOST_RESTARTS, HmmSettings
-from corpuscle.scale import Workers, workers
+from corpuscle.scale import Workers, chunks_of, workers
 from corpuscle.settings import learned
 from corpuscle.text.corpus import Corpus
 from corpuscle.text.vocab import END, START, UNKNOWN, Vocab
@@ -47,12 +48,6 @@ _CHECKED = 50_000
 """The number of training tokens whose beliefs are looked at to see how steady they are."""
 _SMOOTHED = 0.1
 """The share of all words, or of all states, in the distributions where spectral-em begins."""
-
-_REPORTED = (
-    "symbols", "smallest_singular_value", "next_singular_value", "noise", "smallest_of_transitions",
-    "smallest_of_emissions", "resets", "clipped",
-)  # fmt: skip
-"""What ``lm train`` says of a model, if it has it."""
 
 _ARRAYS = {
     **container.VOCAB,
@@ -71,7 +66,6 @@ _ARRAYS = {
 
 
 def _check(loaded: container.Container) -> None:
-    """What the declarations of the arrays cannot say."""
     model, arrays = HmmModel.restored(loaded.described), loaded.arrays
     n, d = arrays["outputs"].shape
     sizes = {FULL: (0, n), REDUCED: (n, d), HIDDEN: (n, 1)}[model.form]
@@ -127,7 +121,6 @@ class HmmModel(HmmSettings, LanguageModel):
 
     @property
     def form(self) -> int:
-        """Which form its operators have."""
         return _FORMS[self.estimator]
 
     # ---- learning
@@ -151,8 +144,6 @@ class HmmModel(HmmSettings, LanguageModel):
 
     def _symbolise(self, corpus: Corpus) -> Corpus:
         """The text in symbols, every sentence with its end; ``symbols_``, ``within_`` and ``unigram_`` follow."""
-        for name in ("_turned", "_floors"):
-            self.__dict__.pop(name, None)
         vocab, self.symbols_ = vocabulary_of(self.vocab_, self.pool, None, "signature" if self.pool > 1 else "unknown")
         counts = self.vocab_.counts.astype(np.float64)
         counts[UNKNOWN] = max(counts[UNKNOWN], 1.0)  # it can come, though it never has
@@ -195,8 +186,7 @@ class HmmModel(HmmSettings, LanguageModel):
             )
         openings = text.tokens[text.sentence_starts[:-1]]
         opening = np.bincount(openings, minlength=n) / len(text)
-        make = spectral.full_operators if full else spectral.reduced_operators
-        return make(windows, projection, opening, self.threads)
+        return spectral.estimated_operators(windows, projection, opening, self.threads, reduced=not full)
 
     def _start_from(self, found: spectral.Parameters) -> Table:
         """Where EM begins: recovered parameters, made probabilities, with the end state last."""
@@ -265,7 +255,8 @@ class HmmModel(HmmSettings, LanguageModel):
 
     def summary(self) -> dict[str, Any]:
         figures = {"order": INFINITE, "method": "hmm", "estimator": self.estimator, "states": self.states}
-        known = {name: self.provenance_[name] for name in _REPORTED if name in self.provenance_}
+        of_text = ("sentences", "words", "types_in_text")
+        known = {name: value for name, value in self.provenance_.items() if name not in of_text}
         if len(self.history_):
             known |= {"passes": len(self.history_), "log_likelihood": float(self.history_[-1, 0])}
         return {**figures, **known, "unigram_share": self._share}
@@ -290,14 +281,11 @@ class HmmModel(HmmSettings, LanguageModel):
         """The symbols of a text with the belief before each and the number of resets, some sentences at a time."""
         starts = corpus.sentence_starts + np.arange(len(corpus) + 1)
         symbols = add_boundaries(self.symbols_[corpus.tokens], corpus.sentence_starts, 0, START, END)
-        first = 0
-        while first < len(corpus):
-            last = max(first + 1, int(np.searchsorted(starts, starts[first] + _AT_ONCE, side="right")) - 1)
+        for first, last in pairwise(chunks_of(corpus.lengths + 1, _AT_ONCE).tolist()):
             here = symbols[starts[first] : starts[last]]
             beliefs = np.empty((len(here), len(self.operators_.start)))
             resets = trace(self.form, self.operators_, here, starts[first : last + 1] - starts[first], beliefs)
             yield here, beliefs, resets
-            first = last
 
     def _predicted(self, corpus: Corpus) -> tuple[np.ndarray, np.ndarray]:
         """The symbols of a text, sentence ends included, and the prediction of each, without the unigram share."""
@@ -335,8 +323,7 @@ class HmmModel(HmmSettings, LanguageModel):
         return result
 
     def steadiness(self, corpus: Corpus) -> dict[str, float]:
-        """How often, a symbol of a text, a belief begins anew (``resets``), and a prediction of what then comes is
-        below the least (``clipped``)."""
+        """How often per symbol a belief begins anew (``resets``), or a prediction is below the least (``clipped``)."""
         events, resets, clipped = 0, 0, 0
         for symbols, beliefs, count in self._beliefs(corpus.recode(self.vocab_)):
             values = (self.operators_.outputs[symbols] * beliefs).sum(axis=1)
@@ -344,8 +331,7 @@ class HmmModel(HmmSettings, LanguageModel):
         return {"resets": resets / max(1, events), "clipped": clipped / max(1, events)}
 
     def parameters(self) -> spectral.Parameters:
-        """Start, transitions and emissions, (len(vocab_), d): those of EM, or what estimated operators stand for, which
-        are not quite probabilities."""
+        """Start, transitions and emissions (len(vocab_), d): of EM, or nearly probabilities, of estimated operators."""
         start, _, outputs, _, maps = self.operators_
         hidden = self.form == HIDDEN
         found = (

@@ -192,25 +192,23 @@ class Objective:
             self._each(alone)
             return
         # penalties of trees: all parts up, then the root with what they have left to it; the root down, then all parts
-        if self.shape.penalty == "tree-l2":
-            squares = np.zeros((parts, top))
-            up, down, left = proximal.shrink_up, proximal.shrink_down, list(squares)
-        else:
-            heads, masses = np.full((parts, top), proximal.EMPTY, np.int32), np.zeros((parts, top))
+        left: Any = np.zeros((parts, top))
+        up, down = proximal.shrink_up, proximal.shrink_down
+        if self.shape.penalty == "tree-linf":
             up, down = proximal.cut_up, proximal.cut_down
-            left = [(heaps, *each) for each in zip(heads, masses, strict=True)]
+            heads, masses = np.full((parts, top), proximal.EMPTY, np.int32), left
+            left = [(heaps, *pair) for pair in zip(heads, masses, strict=True)]
         self._each(lambda part, first, last: up(forest, out, scale, *descend(first, last), top, left[part], room))
-        if self.shape.penalty == "tree-l2":
-            of_all = squares.sum(0)
-        else:
+        if self.shape.penalty == "tree-linf":
             proximal.merge_heads(heaps, heads)
-            of_all = heaps, heads[0], masses.sum(0)
-        up(forest, out, scale, *descend(0, 1), top, of_all, room)
+            left = heaps, heads[0], masses.sum(0)
+        else:
+            left = left.sum(0)
+        up(forest, out, scale, *descend(0, 1), top, left, room)
         down(forest, 0, top, room, out)
         self._each(lambda _, first, last: down(forest, *self._entries(first, last), room, out))
 
     def penalty(self, point: np.ndarray) -> float:
-        """What the penalty takes at a point."""
         return float(proximal.penalty_of(self._forest, self.metric, self._kind, point, self._scratch))
 
     @property
@@ -256,34 +254,31 @@ class Batches:
         objective.see(self.entries[self._order[step * self.size : (step + 1) * self.size]])
 
 
-class Rules(NamedTuple):
-    """When a trial ends: after so many ``passes``, when less than ``tolerance`` is gained, or, ``early``, when the
-    development text gains nothing; ``tuned`` says whether strength and weight are to be chosen."""
-
-    passes: int
-    tolerance: float
-    tuned: tuple[bool, bool] = (False, False)
-    early: bool = True
-
-
 class Search:
     """Where the trials go, from rows of the history: strength, weight by depth, objective, log probability of the
-    development text (0 if there is none)."""
+    development text (0 if there is none). ``first``: strength and weight by depth of the first trial, and ``tuned``:
+    which of them are to be chosen.
 
-    def __init__(self, rules: Rules, strength: float, weighted: float):
-        self.rules, self.first = rules, (strength, weighted)
-        self.trial, self.over = self.first, False
+    A trial ends after so many ``passes``, when less than ``tolerance`` is gained, or, ``early``, when the development
+    text gains nothing.
+    """
+
+    def __init__(
+        self, first: tuple[float, float], tuned: tuple[bool, bool], passes: int, tolerance: float, early: bool
+    ):
+        self.passes, self.tolerance, self.tuned, self.early = passes, tolerance, tuned, early
+        self.trial, self.over = first, False
         self.rows: list[tuple[float, ...]] = []
-        self.best: tuple[float, tuple[float, float]] = (-np.inf, self.first)
-        self._axis = 0 if rules.tuned[0] else 1
+        self.best: tuple[float, tuple[float, float]] = (-np.inf, first)
+        self._axis = 0 if tuned[0] else 1
         self._factor = (STRENGTHS, WEIGHTS)[self._axis]
-        self._tried, self._improved = {self.first}, False
+        self._tried, self._improved = {first}, False
 
     def see(self, row: tuple[float, ...]) -> tuple[bool, bool]:
         """Take a row in: whether it is the best so far, and whether another trial begins with it (or none)."""
         self.rows.append(row)
         is_done = self._is_done()
-        counts = self.rules.early or is_done  # else a trial is judged by its end
+        counts = self.early or is_done  # else a trial is judged by its end
         is_best = counts and (row[3] > self.best[0] or row[3] == 0.0)
         self._improved = self._improved or (counts and row[3] > self.best[0] + _GAIN)
         if is_best:
@@ -293,24 +288,22 @@ class Search:
         return is_best, is_done
 
     def _is_done(self) -> bool:
-        """Whether the present trial gains nothing any more."""
         rows = self.rows
-        if len(rows) * BLOCK >= self.rules.passes:
+        if len(rows) * BLOCK >= self.passes:
             return True
-        if self.rules.early and rows[-1][3] != 0.0 and len(rows) > _PATIENCE:
+        if self.early and rows[-1][3] != 0.0 and len(rows) > _PATIENCE:
             gains = [row[3] for row in rows]
             if max(gains[-_PATIENCE:]) < max(gains[:-_PATIENCE]) + _GAIN:
                 return True
-        return len(rows) > _WINDOW and rows[-1 - _WINDOW][2] - rows[-1][2] < self.rules.tolerance * abs(rows[-1][2])
+        return len(rows) > _WINDOW and rows[-1 - _WINDOW][2] - rows[-1][2] < self.tolerance * abs(rows[-1][2])
 
     def _next(self) -> None:
-        """Choose the next trial, or none."""
         improved, self.rows, self._improved = self._improved, [], False
-        while any(self.rules.tuned):
+        while any(self.tuned):
             if not improved and self._factor > 1.0:  # not this way: try the other
                 self._factor, improved = 1.0 / self._factor, True
             elif not improved:  # neither way: the other axis
-                if self._axis == 1 or not self.rules.tuned[1]:
+                if self._axis == 1 or not self.tuned[1]:
                     break
                 self._axis, self._factor, improved = 1, WEIGHTS, True
             trial = list(self.best[1])
@@ -339,7 +332,6 @@ class Fitting:
         self._begin(weights)
 
     def _begin(self, weights: np.ndarray) -> None:
-        """A trial from some weights."""
         self.objective = self.make(*self.search.trial)
         if self.batches is None:
             self.optimiser: Fista | Stochastic = Fista(self.objective, weights)
@@ -350,11 +342,10 @@ class Fitting:
 
     def steps(self, sweep: int) -> int:
         """Passes of a block, or batches of them; the last block of a trial may be shorter."""
-        passes = min(BLOCK, self.search.rules.passes - BLOCK * len(self.search.rows))
+        passes = min(BLOCK, self.search.passes - BLOCK * len(self.search.rows))
         return passes * (1 if self.batches is None else self.batches.number)
 
     def step(self, sweep: int, number: int) -> None:
-        """A pass, or a batch of one."""
         if self.batches is not None:
             inside, batch = divmod(number, self.batches.number)
             self.batches.show(self.objective, sweep * BLOCK + inside, batch)

@@ -21,6 +21,7 @@ its perplexity.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -45,6 +46,7 @@ from corpuscle.text.settings import ReadingSettings, TextSettings
 from corpuscle.text.vocab import END, FIRST, START, UNKNOWN, Vocab
 
 _MAX_MODELS = 100
+_SHARES = container.Array("float64", ("models",), low=0.0, high=1.0 + 1e-9, finite=True)
 
 
 def _components() -> dict[str, Any]:
@@ -70,15 +72,8 @@ class Mixture(LanguageModel):
     """
 
     KIND: ClassVar[container.Kind] = container.Kind(
-        "lm.mixture",
-        1,
-        {"weights": container.Array("float64", ("models",), low=0.0, high=1.0 + 1e-9, finite=True)} | container.ITEMS,
-        components=lambda extra: dict.fromkeys(
-            map(str, range(_size(extra))), tuple(model.KIND for model in _components().values())
-        ),
-        check=lambda loaded: _check(loaded),
+        "lm.mixture", 1, {"weights": _SHARES, **container.ITEMS}, lambda extra: _kinds(extra), lambda file: _check(file)
     )
-
     SAVED: ClassVar = {"weights_": container.Arrays("weights", copied=True)}
 
     def __init__(self, models: Sequence[LanguageModel], *, passes: int = 1000, tolerance: float = 1e-8):
@@ -159,11 +154,11 @@ class Mixture(LanguageModel):
         return cls([classes[part.kind].from_container(part) for part in parts])
 
 
-def _size(extra: Any) -> int:
+def _kinds(extra: Any) -> dict[str, tuple[container.Kind, ...]]:
     size = extra["models"]
     if type(size) is not int or not 2 <= size <= _MAX_MODELS:
         raise ValueError(f"a mixture of {size!r} models")
-    return size
+    return dict.fromkeys(map(str, range(size)), tuple(model.KIND for model in _components().values()))
 
 
 def _check(loaded: container.Container) -> None:
@@ -182,15 +177,8 @@ class CacheModel(CacheSettings, LanguageModel):
     """
 
     KIND: ClassVar[container.Kind] = container.Kind(
-        "lm.cache",
-        1,
-        {
-            **container.VOCAB,
-            **container.ITEMS,
-            "base": container.Array("float64", ("types+3",), low=0.0, high=1.0 + 1e-9, finite=True),
-        },
+        "lm.cache", 1, {**container.VOCAB, **container.ITEMS, "base": replace(_SHARES, shape=("types+3",))}
     )
-
     SAVED: ClassVar = {"vocab_": container.Record(Vocab), "base_": container.Arrays("base")}
 
     by_document = True
@@ -245,10 +233,6 @@ class AutoModel(AutoSettings, LanguageModel):
     by_document = True  # it may be, until it is known which models pay
     best_: LanguageModel = learned()
     parts_: dict[str, dict[str, float]] = learned()
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self.order_ = self.order
 
     @property
     def method_name(self) -> str:

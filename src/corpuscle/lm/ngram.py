@@ -53,6 +53,16 @@ ROWS = {
     "suffix": container.Array("int32", ("rows",), low=-1),
 }
 """The arrays of a trie in a file, see ``engine.ngrams.trie.Ngrams``."""
+_ARRAYS = {
+    **container.VOCAB,
+    **container.ITEMS,
+    **ROWS,
+    "suffix": replace(ROWS["suffix"], optional=True),
+    "discounts": container.Array("float64", ("orders", 4), finite=True),
+    "counts": container.Array("int32", ("rows",), low=0, optional=True),
+    "log_probability": container.Array("float32", ("rows",), optional=True),
+    "backoff": container.Array("float32", ("contexts",), optional=True),
+}
 
 
 @dataclass(frozen=True)
@@ -79,29 +89,13 @@ class NgramModel(NgramSettings, LanguageModel):
     Learned: ``vocab_``, ``ngrams_`` (counts; None if pruned or imported), ``discounts_`` (order, 4), ``tables_``.
     """
 
-    KIND: ClassVar[container.Kind] = container.Kind(
-        "lm.ngram",
-        1,
-        {
-            **container.VOCAB,
-            **container.ITEMS,
-            **ROWS,
-            "suffix": replace(ROWS["suffix"], optional=True),
-            "discounts": container.Array("float64", ("orders", 4), finite=True),
-            "counts": container.Array("int32", ("rows",), low=0, optional=True),
-            "log_probability": container.Array("float32", ("rows",), optional=True),
-            "backoff": container.Array("float32", ("contexts",), optional=True),
-        },
-        check=lambda loaded: _check_loaded(loaded),
-    )
-
+    KIND: ClassVar[container.Kind] = container.Kind("lm.ngram", 1, _ARRAYS, check=lambda loaded: _check_loaded(loaded))
     TUNES = True
     CLASSES = True
     ngrams_: Ngrams | None = learned()
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self.order_ = self.order if isinstance(self.order, int) else 0
         self._tables: BackoffTables | None = None
         self._walked = 0
 
@@ -121,8 +115,6 @@ class NgramModel(NgramSettings, LanguageModel):
             raise SettingError("order auto needs a development text to choose on")
         if self.memory is not None and (dev is not None or self.prune or self.entropy or self.cluster is not None):
             raise SettingError("memory limits counting alone: not with a development text, prune, entropy or a cluster")
-        for name in ("automaton_", "_ranked", "_own_adjusted"):
-            self.__dict__.pop(name, None)
         self._tables, self._walked = None, 0
         corpus = self._take(corpus)
         self.order_ = AUTO_ORDERS if self.order == "auto" else int(self.order)
@@ -161,7 +153,6 @@ class NgramModel(NgramSettings, LanguageModel):
         if self.ngrams_ is None or not 1 <= order <= self.order_:
             raise SettingError(f"a model with counts has orders from 1 to {self.order_}, not {order}")
         other = self._passed_on(self.replace(order=order))
-        other.order_ = order
         other._set_counts(trie.truncate(self.ngrams_, order), None)
         return other
 
@@ -188,7 +179,6 @@ class NgramModel(NgramSettings, LanguageModel):
 
     @property
     def _adjusting(self) -> dict[str, Any]:
-        """How counts are adjusted, see ``smoothing.adjusted_counts``."""
         return {"start": START, "keep_start": self.boundary == "single", "raw": FAMILY[self.method].raw}
 
     def _adjusted(self, ngrams: Ngrams) -> np.ndarray:
@@ -219,7 +209,6 @@ class NgramModel(NgramSettings, LanguageModel):
         return smoothing.good_turing_discounts(counts, modified).values
 
     def _likelihood(self, ngrams: Ngrams, adjusted: np.ndarray, discounts: np.ndarray, dev: Corpus) -> float:
-        """Mean log probability of the events of a development text that have a probability at all."""
         automaton = trie.automaton(self._estimate(ngrams, adjusted, discounts))
         return self._mean_score(automaton, dev, f"with unigram {self.unigram} ")
 
@@ -393,8 +382,7 @@ def consistent(tables: BackoffTables, otherwise: str = CONTRADICTORY) -> Backoff
 
 
 def check_rows(loaded: container.Container) -> None:
-    """Raise ``ValueError`` unless levels, children, suffixes and words make a trie: what kernels rely on beyond the
-    ranges of the arrays."""
+    """Raise ``ValueError`` unless levels, children, suffixes and words make a trie, on which kernels rely."""
     arrays = loaded.arrays
     levels, first_child, suffix = arrays["levels"], arrays["first_child"], arrays.get("suffix")
     order = len(levels) - 1
@@ -423,7 +411,6 @@ def check_rows(loaded: container.Container) -> None:
 
 
 def _check_loaded(loaded: container.Container) -> None:
-    """Validate what a file claims to be before any kernel sees it."""
     has_counts = "counts" in loaded.arrays
     has_tables = "log_probability" in loaded.arrays and "backoff" in loaded.arrays
     if has_counts == has_tables:

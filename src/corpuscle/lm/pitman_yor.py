@@ -81,7 +81,6 @@ def tree_arrays(prefix: str, symbols: str, laws: str, stops: bool = True) -> dic
 
 
 def sample_arrays(infinite: bool, number: int) -> dict[str, Array]:
-    """The arrays of one sample in a file."""
     name = f"sample/{number}/"
     if infinite:
         return tree_arrays(name, "types+3", "laws")
@@ -145,14 +144,9 @@ class FixedSampler(_Chain):
 
     def restore(self, arrays: Mapping[str, np.ndarray], sweep: int, number: int) -> None:
         kept = stripped("pool/", arrays)
-        same = all(
-            len(kept[name]) == len(fresh) and np.array_equal(kept[name][:, columns], fresh[:, columns])
-            for name, fresh, columns in (
-                ("nodes", self.pool.nodes, [col.PARENT, col.SYMBOL, col.LAW]),
-                ("entries", self.pool.entries, [col.NODE, col.DISH, col.UP]),
-            )
-        )
-        if not same or len(kept["discounts"]) != len(self.pool.discounts):
+        fixed = {"nodes": [col.PARENT, col.SYMBOL, col.LAW], "entries": [col.NODE, col.DISH, col.UP]}
+        same = [np.array_equal(kept[name][:, at], getattr(self.pool, name)[:, at]) for name, at in fixed.items()]
+        if not all(same) or len(kept["discounts"]) != len(self.pool.discounts):
             raise ValueError("its restaurants are not those of the text")
         pool = seating.from_arrays(kept, indexed=False, empty=True)
         rows = slice(0, len(self.direct))
@@ -249,12 +243,14 @@ class HpyModel(HpySettings, LanguageModel):
         "vocab_": container.Record(Vocab),
         "history_": container.Arrays("history"),
         "samples_": container.Samples(),
+        "infinite": container.Fact("infinite"),
     }
 
     def __post_init__(self) -> None:
         super().__post_init__()
         self.infinite = self.order == INFINITE  # every word chooses its own order
-        self.order_ = self.max_order if isinstance(self.order, str) else self.order
+        if self.infinite:
+            self.order_ = self.max_order
         self.ngrams_: Ngrams | None = None
         self.predicts_ends = True
 
@@ -287,8 +283,6 @@ class HpyModel(HpySettings, LanguageModel):
             facts={"infinite": self.infinite, "types": len(self.vocab_) - 3},
         )
         self.history_ = history[:, 0]
-        for name in ("_ngram_models", "_predictors"):
-            self.__dict__.pop(name, None)
         return self
 
     def sample_tables(self) -> list[BackoffTables]:
@@ -309,7 +303,6 @@ class HpyModel(HpySettings, LanguageModel):
 
     @cached_property
     def _predictors(self) -> list[contexts.Predictor]:
-        """Every sample of a model of infinite order, ready to predict."""
         return [
             contexts.predictor(contexts_of(sample), sample["discounts"], sample["strengths"], STOP_PRIOR)
             for sample in self.samples_
@@ -358,9 +351,6 @@ class HpyModel(HpySettings, LanguageModel):
     def _arrays(self) -> dict[str, np.ndarray]:
         return {**super()._arrays(), **({} if self.ngrams_ is None else self.ngrams_.arrays())}
 
-    def _extra(self) -> dict[str, Any]:
-        return {**super()._extra(), "infinite": self.infinite}
-
     def _restore(self, loaded: container.Container) -> None:
         super()._restore(loaded)
         if not self.infinite:
@@ -384,7 +374,6 @@ def _check_sample(model: HpyModel, sample: dict[str, np.ndarray]) -> None:
 
 
 def _check(loaded: container.Container) -> None:
-    """Validate what a file claims to be before any kernel sees it."""
     model = HpyModel.restored(loaded.described)
     if model.infinite != loaded.extra["infinite"] or model.samples != loaded.extra["samples"]:
         raise ValueError("its settings do not fit its samples")

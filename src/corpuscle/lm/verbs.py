@@ -77,7 +77,6 @@ _MODELS, _CLASSES, _START = a_model("lm", many=True), a_model("classes"), a_mode
 
 
 def _read(reader: str, *, raw: bool = True, **facts: Any) -> Any:
-    """A text, with the index of its documents."""
     return Input(f"corpuscle.lm.verbs:{reader}", options={"documents": _index} | ({"raw": RAW} if raw else {}), **facts)
 
 
@@ -258,7 +257,6 @@ def next_(
 
 
 def _next(model: LanguageModel, words: list[str], k: int) -> dict[str, Any]:
-    """The k likeliest words after the beginning of a sentence."""
     begin = [] if model.boundary == "none" else ["<s>"]
     found = model.next_words([*begin, *words], k)
     return {"context": words, "next": [{"word": each, "probability": probability} for each, probability in found]}

@@ -47,8 +47,7 @@ def put_number(value, out, at):
 
 class Lines(NamedTuple):
     """What is written: ``words`` and ``first_child`` of a trie, ``numbers`` float64 (rows,) and ``weights`` float64
-    (contexts,) as log10; the spelling of word w is ``text[offsets[w]:offsets[w + 1]]``, uint8, the longest of so many
-    bytes (``longest``)."""
+    (contexts,) as log10; the spelling of word w is ``text[offsets[w]:offsets[w + 1]]``, at most ``longest`` bytes."""
 
     words: np.ndarray
     first_child: np.ndarray

@@ -204,22 +204,17 @@ def collapsed(tree: SuffixTree) -> SuffixTree:
     )
 
 
-@kernel
-def _levels(parents, kept, levels):
-    for node in range(1, len(parents)):
-        levels[node] = levels[parents[node]] + kept[node]
-
-
 def levels_of(tree: SuffixTree) -> np.ndarray:
     """How many nodes of the collapsed tree are above each node of it, or of its trie: int32 (nodes,)."""
-    levels = np.zeros(len(tree.parents), np.int32)
-    _levels(tree.parents, _kept(tree), levels)
+    levels, kept = np.zeros(len(tree.parents), np.int32), _kept(tree)
+    for depth in range(1, int(tree.depths.max()) + 1):
+        here = np.flatnonzero(tree.depths == depth)
+        levels[here] = levels[tree.parents[here]] + kept[here]
     return levels
 
 
 @kernel
 def _longest_matches(ngrams, symbols, start, end, contexts, rows):
-    """``longest_matches`` of one stream."""
     state = np.int64(-1)
     for i in range(len(symbols)):
         word = np.int64(symbols[i])
@@ -238,8 +233,7 @@ def _longest_matches(ngrams, symbols, start, end, contexts, rows):
 
 
 def with_all_words(ngrams: Ngrams, order: int) -> Ngrams:
-    """The same n-grams, and up to an order those that never occurred: every word after every context that was followed
-    by some word."""
+    """The same n-grams, and up to an order those that never occurred: all words after all contexts with a next word."""
     n_types, levels = int(ngrams.levels[1]), ngrams.levels.tolist()
     sums = np.concatenate([[0], np.cumsum(ngrams.counts, dtype=np.int64)])
     followed = sums[ngrams.first_child[1:]] > sums[ngrams.first_child[:-1]]
@@ -312,8 +306,7 @@ def root_down(passes, weights, positions):
 
 @kernel
 def tree_down(passes, weights, first, last):
-    """The pass down over the nodes ``first`` to ``last``, whose parents are among them or the root: their part of the
-    loss."""
+    """The pass down over the nodes ``first`` to ``last``, whose parents are among them or the root: their loss."""
     tree, exps, counts = passes.tree, passes.exps, passes.tree.counts
     loss = 0.0
     for s in range(first, last):
@@ -370,8 +363,7 @@ def root_up(passes, positions, root, gradient):
 
 @kernel
 def descend(tree, point, gradient, metric, scale, signed, out, first, last):
-    """A step against the gradient at the nodes ``first`` to ``last``. Weights of contexts with ``signed`` words or more
-    do not become negative."""
+    """A step against the gradient at the nodes ``first`` to ``last``, not below 0 from depth ``signed`` on."""
     for s in range(first, last):
         for e in range(tree.starts[s], tree.starts[s + 1]):
             out[e] = point[e] - gradient[e] / (scale * metric[e])

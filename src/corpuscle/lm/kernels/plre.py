@@ -60,16 +60,8 @@ import numpy as np
 from corpuscle import scale
 from corpuscle.compiled import frozen, kernel, part
 from corpuscle.engine.linalg.sparse import Rows, transposed
-from corpuscle.engine.ngrams.trie import (
-    CONTEXT,
-    WORD,
-    BackoffTables,
-    Layers,
-    Ngrams,
-    frozen_layers,
-    layer_share,
-    log_tables,
-)
+from corpuscle.engine.ngrams import trie
+from corpuscle.engine.ngrams.trie import CONTEXT, WORD, BackoffTables, Layers, Ngrams, layer_share
 from corpuscle.random import purpose_id, stream, uniform
 
 _PURPOSE = purpose_id("linalg.divergence")
@@ -201,7 +193,6 @@ def _stays(rows, columns, rank, block):
 
 @kernel
 def _solve_blocks(rows, columns, blocks, iterations, seed, number, first, last):
-    """Factorise some blocks, one after the other."""
     rank = rows.factors.shape[1]
     row_sums, column_sums = np.empty(rank), np.empty(rank)
     for b in range(first, last):
@@ -432,8 +423,7 @@ def factorise_slices(
 
 
 def layers_of(ngrams: Ngrams, adjusted: np.ndarray, found: Sequence[Sequence[Factors | None]], eta: int) -> Layers:
-    """The layers of a model from the factors of each order, from 2 on, and of each of ``eta`` steps; None where there
-    are none."""
+    """The layers of a model from the factors, or None, of each order from 2 on and of each of ``eta`` steps."""
     levels = ngrams.levels[:-1].tolist()
     ranks = np.array([[0 if step is None else step.left.shape[1] for step in order] for order in found], np.int64)
     ranks = ranks.reshape(-1, eta)
@@ -453,7 +443,7 @@ def layers_of(ngrams: Ngrams, adjusted: np.ndarray, found: Sequence[Sequence[Fac
                 scales[CONTEXT, rows, j][seen] = step.row_scales[seen] / totals[rows][seen]
                 at = here.stop
         base += sizes[m] * width
-    return frozen_layers(np.array(levels), ranks, vectors, scales)
+    return trie.frozen_layers(np.array(levels), ranks, vectors, scales)
 
 
 @kernel
@@ -494,4 +484,4 @@ def estimate(
         for first in range(levels[m - 1], levels[m], 1 << 17):
             last = min(first + (1 << 17), levels[m])
             _estimate_children(ngrams, adjusted, discounting, layers, first, last, probability, backoff)
-    return log_tables(ngrams, probability, backoff)
+    return trie.log_tables(ngrams, probability, backoff)

@@ -121,7 +121,6 @@ def without_top(values, child, sibling, heap):
 
 
 def heaps_of(n: int) -> Heaps:
-    """Room for n entries."""
     links = (np.empty(n, np.int32) for _ in range(3))
     return Heaps(np.empty(n), np.empty(n), np.empty(n, np.int64), *links)
 
