@@ -126,7 +126,7 @@ def test_the_rate_falls_in_a_line_to_nothing(copying):
 )
 def test_a_plan_is_made_for_the_model_and_the_pairs(given, pairs, wanted):
     settings = NetworkSettings(**given)
-    plan = plan_of(settings, settings.architecture, pairs, 0.0)
+    plan = plan_of(settings, pairs, 0.0)
     assert (plan.schedule, plan.batch, plan.rate, plan.updates, plan.interval, plan.patience) == wanted
 
 

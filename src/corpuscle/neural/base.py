@@ -55,8 +55,7 @@ def difference(one: Decoder, other: Decoder, sources: Sequence[np.ndarray], **gi
 def check_precision(
     one: Decoder, other: Decoder, sources: Sequence[np.ndarray], tolerance: float = TOLERANCE, **given: Any
 ) -> Difference:
-    """Make sure that fewer bits change few targets of some of the sources, the first that are different; an error if
-    they change more than the tolerance allows."""
+    """An error if fewer bits change more of the targets of the first different sources than the tolerance allows."""
     some = list({source.tobytes(): source for source in sources}.values())[:SAMPLE]
     found = difference(one, other, some, **given)
     if found.changed > tolerance * found.sources:
@@ -170,7 +169,7 @@ class Networks(NetworkSettings, Seeded, Model):
         from corpuscle.neural.training import Examples, Task, plan_of
 
         a, tasks = self.architecture, []
-        plan = plan_of(self, a, len(lessons.rows), lessons.guide)._replace(choose=lessons.choose)
+        plan = plan_of(self, len(lessons.rows), lessons.guide)._replace(choose=lessons.choose)
         for turned in (False, True)[: 1 + bool(self.right_to_left)]:
 
             def ordered(target: np.ndarray, of: np.ndarray | None = None, turned: bool = turned) -> np.ndarray:
@@ -202,7 +201,6 @@ class Networks(NetworkSettings, Seeded, Model):
     # ---- writing
 
     def weights(self, model: int) -> Weights:
-        """One of the models."""
         return Weights(self.architecture, self.vocab_, self.vocab_, self.models_[model])
 
     def decoder(self, precision: str = "fp32") -> Decoder:
@@ -221,8 +219,7 @@ class Networks(NetworkSettings, Seeded, Model):
     def _precise(
         self, sources: Sequence[np.ndarray], precision: str, tolerance: float = TOLERANCE, **given: Any
     ) -> Difference:
-        """Make sure that a precision changes no more than this share of what is written for the first 200 sources; an
-        error if it does."""
+        """An error if a precision changes more than this share of what is written for the first 200 sources."""
         one, other = self.decoder(), self.decoder(precision)
         return check_precision(one, other, sources, tolerance, workers_=self.workers, **given)
 

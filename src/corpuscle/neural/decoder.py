@@ -85,31 +85,19 @@ class Report:
         return {name: getattr(self, name) for name in names} | {"seconds": dict(self.seconds)}
 
 
-class _Work(NamedTuple):
-    """A part of a run, for one thread: sources in the order in which they are read, their numbers in the input."""
-
-    sources: list[np.ndarray]
-    numbers: np.ndarray
-
-
-class _Run(NamedTuple):
-    """What all parts of a run share."""
-
-    decoder: Decoder
-    settings: DecodingSettings
-    shortlist: Shortlist | None
-
-
 class _Block:
-    """Sentences that are being written: what models have read of them, live hypotheses and their states."""
+    """Sentences that are being written: what models have read of them, live hypotheses and their states. ``sources``
+    are in the order in which they are read, ``numbers`` (n,) their places in the input."""
 
-    def __init__(self, work: _Work, run: _Run):
-        self.work, self.settings, self.shortlist = work, run.settings, run.shortlist
-        self.report, self.room = Report(softmax=run.decoder.needs_softmax(run.settings)), Buffers()
-        settings, n = run.settings, len(work.sources)
-        self.networks = run.decoder.networks
-        self.output = self.whole = run.decoder.output
-        lengths = np.array([len(source) for source in work.sources])
+    def __init__(
+        self, sources: list[np.ndarray], numbers: np.ndarray,
+        decoder: Decoder, settings: DecodingSettings, shortlist: Shortlist | None,
+    ):  # fmt: skip
+        self.sources, self.numbers, self.settings, self.shortlist = sources, numbers, settings, shortlist
+        self.report, self.room = Report(softmax=decoder.needs_softmax(settings)), Buffers()
+        self.networks, n = decoder.networks, len(sources)
+        self.output = self.whole = decoder.output
+        lengths = np.array([len(source) for source in sources])
         limits = np.minimum(settings.length_factor * lengths + settings.length_extra, 1 << 20).astype(np.int32)
         shape = (n, settings.beam)
         scores, totals, nodes = np.full(shape, -np.inf), np.full(shape, -np.inf), np.full(shape, -1, np.int32)
@@ -128,10 +116,10 @@ class _Block:
         """Read more sentences and give each its first hypothesis, an empty one."""
         new = np.arange(first, last, dtype=np.int32)
         with self.report.stage("encode"):
-            batch = Batch.ended(self.work.sources[first:last])
+            batch = Batch.ended(self.sources[first:last])
             limits = self.finished.limits[new]
             read = [net.encode(batch, room, limits) for net, room in zip(self.networks, self.rooms, strict=True)]
-            encoded, states = ([each[i] for each in read] for i in (0, 1))
+            encoded, states = [encoded for encoded, _ in read], [first for _, first in read]
             if len(self.live.sentences):
                 self.drop()
                 encoded = [old.joined(more) for old, more in zip(self.encoded, encoded, strict=True)]
@@ -145,7 +133,7 @@ class _Block:
         self.live = Live(*(np.concatenate(pair) for pair in zip(self.live, start, strict=True)))
         self.symbols = np.concatenate([self.symbols, np.full(len(new), START, np.int32)])
         if self.shortlist is not None:
-            allowed = self.shortlist.allowed(np.concatenate([self.work.sources[i] for i in self.held]))
+            allowed = self.shortlist.allowed(np.concatenate([self.sources[i] for i in self.held]))
             self.output = self.whole.only(allowed)
         self.report.batches += 1
         self.report.symbols += len(batch.symbols)
@@ -185,7 +173,7 @@ class _Block:
                     found = self.output.first(hidden, self.room)
         except NoClass as error:
             row = min(error.row, n - 1)
-            number = int(self.work.numbers[live.sentences[row]])
+            number = int(self.numbers[live.sentences[row]])
             raise InputError(None, number + 1, f"step {int(live.lengths[row]) + 1}: {error.reason}") from None
         with report.stage("search"):
             parents = self._select(Ranked(found.classes[:n], found.logs[:n]), width)
@@ -219,8 +207,8 @@ class _Block:
     # ---- the whole
 
     def run(self) -> None:
-        settings, n = self.settings, len(self.work.sources)
-        cuts = _cuts([len(source) + 1 for source in self.work.sources], settings)
+        settings, n = self.settings, len(self.sources)
+        cuts = _cuts([len(source) + 1 for source in self.sources], settings)
         joins = settings.refill and settings.batching != "naive"
         for first, last in pairwise(cuts):
             room = (last - first) * settings.beam // 2 if joins else 0
@@ -280,8 +268,9 @@ def _stepped(
     return [vectors for vectors, _ in steps], [state for _, state in steps]
 
 
-def _write(work: _Work, run: _Run) -> tuple[list[list[Hypothesis]], Report]:
-    block = _Block(work, run)
+def _write(work: tuple[Any, ...], run: tuple[Any, ...]) -> tuple[list[list[Hypothesis]], Report]:
+    """A part of a run, for one thread: its sources with their numbers, and what all parts share, see ``_Block``."""
+    block = _Block(*work, *run)
     block.run()
     with block.report.stage("results"):
         return block.results(), block.report
@@ -343,10 +332,9 @@ class Decoder:
         parts = [order[first : first + size] for first in range(0, len(order), size)]
         results: list[list[Hypothesis]] = [[] for _ in sources]
         self.report_ = report = Report(softmax=self.needs_softmax(settings), precision=self.precision)
-        run = _Run(self, settings, shortlist)
         with _blas().limit(limits=1), workers(workers_, cluster) as pool:
-            chunks = (_Work([sources[i] for i in part], part) for part in parts)
-            for part, (found, done) in zip(parts, pool.map(_write, chunks, run), strict=True):
+            chunks = (([sources[i] for i in part], part) for part in parts)
+            for part, (found, done) in zip(parts, pool.map(_write, chunks, (self, settings, shortlist)), strict=True):
                 report.add(done)
                 for i, hypotheses in zip(part.tolist(), found, strict=True):
                     results[i] = hypotheses
@@ -379,7 +367,7 @@ def _scored(pairs: tuple[list[np.ndarray], list[np.ndarray]], decoder: Decoder) 
     lengths = np.diff(starts)
     rooms = [Buffers() for _ in decoder.networks]
     read = [net.encode(batch, room, lengths) for net, room in zip(decoder.networks, rooms, strict=True)]
-    encoded, states = ([each[i] for each in read] for i in (0, 1))
+    encoded, states = [encoded for encoded, _ in read], [first for _, first in read]
     totals = np.zeros(len(targets))
     before = np.full(len(targets), START, np.int32)
     for step in range(int(lengths.max(initial=0))):

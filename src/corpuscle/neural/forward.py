@@ -54,8 +54,7 @@ class Batch(NamedTuple):
 
 
 class Encoded(NamedTuple):
-    """Sentences that have been read: ``starts`` (n_sentences + 1,) int64; ``kept``: arrays with a row for each
-    position."""
+    """Sentences that have been read: ``starts`` (n_sentences + 1,) int64; ``kept``: arrays with a row per position."""
 
     starts: np.ndarray
     kept: tuple[np.ndarray, ...]
@@ -65,7 +64,6 @@ class Encoded(NamedTuple):
         return Encoded(starts, tuple(array[places] for array in self.kept))
 
     def joined(self, more: Encoded) -> Encoded:
-        """With more sentences behind."""
         starts = np.concatenate([self.starts, more.starts[1:] + self.starts[-1]])
         return Encoded(starts, tuple(np.concatenate(pair) for pair in zip(self.kept, more.kept, strict=True)))
 
@@ -206,10 +204,8 @@ class Recurrent:
         there = np.searchsorted(-lengths[order], -np.arange(lengths.max(initial=0)), side="left")
         begins = np.concatenate([[0], np.cumsum(there)])
         # Where each position of the batch stands in order of time.
-        rank = np.empty_like(order)
-        rank[order] = np.arange(len(order))
         time = np.arange(starts[-1]) - np.repeat(starts[:-1], lengths)
-        places = begins[time] + np.repeat(rank, lengths)
+        places = begins[time] + np.repeat(np.argsort(order), lengths)
         symbols = np.empty_like(batch.symbols)
         symbols[places] = batch.symbols
         columns = [self._column(number, symbols, there, begins, room) for number in range(2)]
@@ -318,7 +314,6 @@ class _Part:
         self.layers = [_Layer(weights, f"{name}/{layer}", matrix) for layer in layers]
 
     def normal(self, x: np.ndarray, room: Buffers) -> np.ndarray:
-        """x, normalised."""
         out = room("normal", *x.shape)
         out[:] = x
         normalise(out, self.gain, self.bias)
@@ -403,7 +398,6 @@ class Transformer:
         return queries, pairs
 
     def encode(self, batch: Batch, room: Buffers, limits: np.ndarray) -> tuple[Encoded, State]:
-        """See ``Recurrent.encode``."""
         starts, lengths = batch.starts, np.diff(batch.starts)
         sentence = np.repeat(np.arange(len(lengths), dtype=np.int32), lengths)
         time = np.arange(starts[-1]) - np.repeat(starts[:-1], lengths)
@@ -422,7 +416,6 @@ class Transformer:
     def step(
         self, encoded: Encoded, sentences: np.ndarray, symbols: np.ndarray, state: State, room: Buffers
     ) -> tuple[np.ndarray, State]:
-        """See ``Recurrent.step``."""
         a, rows = self.architecture, len(symbols)
         slots, counts = state
         store = room.kept.setdefault("store", Store(a.decoder_layers, a.embedding))

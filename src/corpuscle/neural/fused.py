@@ -138,8 +138,7 @@ class _Layer(torch.autograd.Function):
 
 
 class _Attention(NamedTuple):
-    """Parameters of the attention and of the cell behind it: W (d, a), gain (a,), v (a,); W2 (m, 3d), gain (3d,), bias
-    (3d,)."""
+    """Parameters of the attention and of the cell behind it: W (d, a), gw, v (a,); W2 (m, 3d), gx, b (3d,)."""
 
     W: Tensor
     gw: Tensor
@@ -195,7 +194,7 @@ class _Base(torch.autograd.Function):
             cell.begin_back(gradient)
         asking.begin_back(torch.empty_like(asking.out))
         reading.begin_back(cells[1].dx[:, 0])
-        made = kernels.LooksGradient(*(np.zeros_like(x) for x in (looks.keys, looks.values, looks.v)))
+        made = np.zeros_like(looks.keys), np.zeros_like(looks.values), np.zeros_like(looks.v)
         db, shares_given = torch.zeros_like(reading.gradient[0, 0]), shares_given.contiguous().clone().numpy()
         for t in reversed(range(len(given))):
             gradient[0] += given[t]

@@ -48,8 +48,7 @@ def keep_all(*shape: int, symbols: bool = False) -> None:
 
 
 def masked(x: Tensor, mask: Tensor | None) -> Tensor:
-    """The numbers that dropout leaves; a mask with one axis less is the same for all positions, the last axis but
-    one."""
+    """The numbers that dropout leaves; a mask with one axis less is the same for all positions."""
     if mask is None:
         return x
     return x * (mask if mask.dim() == x.dim() else mask.unsqueeze(-2))
@@ -246,12 +245,10 @@ def _layer(a: Architecture, p: Parameters, prefix: str, x: Tensor, h: Tensor, dr
         grouped = [None if own is None else own.unsqueeze(0) for own in masks]
         rows = inputs.transpose(0, 1).unsqueeze(1)
         return fused.layer(cells, rows, h.unsqueeze(0), alive, grouped).squeeze(1).transpose(0, 1)
-    projected = inputs.unbind(1)
     states = []
-    for j in range(m):
-        h = cells[0].gru(projected[j], h, masks[0])
-        for cell, own in zip(cells[1:], masks[1:], strict=True):
-            h = cell.gru(None, h, own)
+    for x in inputs.unbind(1):
+        for cell, own in zip(cells, masks, strict=True):
+            h, x = cell.gru(x, h, own), None
         states.append(h)
     return torch.stack(states, 1)
 

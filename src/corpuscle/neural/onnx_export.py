@@ -67,7 +67,6 @@ class _Graph:
         return self.array(f"ints {values}", np.array(values, np.int64))
 
     def product(self, x: str, name: str) -> str:
-        """x times a matrix of the model."""
         return self.op("MatMul", x, self.weight(name))
 
     def add(self, *terms: str) -> str:
@@ -239,7 +238,6 @@ def _logs(g: _Graph, o: str) -> tuple[str, Shape]:
 
 
 def _placed(g: _Graph, symbols: str, table: str) -> str:
-    """Vectors of symbols at their positions."""
     a = g.weights.architecture
     vectors = g.op("Mul", g.embedded(symbols, table), g.array("scale", np.float32(np.sqrt(a.embedding))))
     known = g.array("positions", positions(LONGEST, a.embedding))

@@ -67,8 +67,7 @@ class Weights:
 
 
 def shapes(architecture: Architecture, source_size: int, target_size: int) -> dict[str, Shape]:
-    """Name -> shape of every array; ``source_size``, ``target_size``: how many symbols there are, the reserved ones
-    included."""
+    """Name -> shape of every array; ``source_size``, ``target_size``: numbers of symbols, with the reserved ones."""
     a = architecture
     embeddings = {"embedding": (target_size, a.embedding)}
     if not a.tied:
@@ -241,8 +240,7 @@ def _first_cell(
 
 
 def _column(weights: Weights, column: str, vectors: np.ndarray) -> np.ndarray:
-    """One column of the encoder, (n, d): layers of alternating direction, each from the second on added to what
-    is below it."""
+    """One column of the encoder, (n, d): layers of alternating direction, from the second on added to those below."""
     a = weights.architecture
     below = vectors
     for layer in range(1, a.encoder_layers + 1):
@@ -320,12 +318,10 @@ def normalised(x: np.ndarray, gain: np.ndarray | None) -> np.ndarray:
 
 
 def sigmoid(x: np.ndarray) -> np.ndarray:
-    """1 / (1 + exp(-x))."""
     return 0.5 * (1.0 + np.tanh(0.5 * x))
 
 
 def softmax(x: np.ndarray) -> np.ndarray:
-    """Shares over the last axis."""
     exponents = np.exp(x - x.max(axis=-1, keepdims=True))
     return exponents / exponents.sum(axis=-1, keepdims=True)
 

@@ -77,8 +77,7 @@ class Examples(NamedTuple):
 
 
 def padded(flat: np.ndarray, starts: np.ndarray, which: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Some sequences, the places after their ends filled with END, int64 (b, longest), and which places belong to them
-    and to one END, bool."""
+    """Some sequences, filled with END, int64 (b, longest), and which places belong to them and to one END, bool."""
     lengths = starts[which + 1] - starts[which] + 1
     real = np.arange(lengths.max(initial=1)) < lengths[:, None]
     symbols = np.full(real.shape, END, np.int64)
@@ -108,8 +107,7 @@ AT_ONCE = 256
 
 class Plan(NamedTuple):
     """How to learn, see ``NetworkSettings``; ``guide``: weight of the guided attention; ``interval``: updates between
-    two validations; ``updates``: their greatest number; ``choose``: keep the weights of the best
-    validation, not the last."""
+    two validations; ``updates``: their greatest number; ``choose``: keep the best weights, not the last."""
 
     dropout: float
     symbol_dropout: float
@@ -170,7 +168,6 @@ class Progress(NamedTuple):
         return len(self.history) - 1 - int(np.argmin(self.history[:, 0]))
 
     def over(self, plan: Plan) -> bool:
-        """Whether there is nothing more to learn."""
         return self.broken or self.waits() >= plan.patience
 
 
@@ -208,15 +205,14 @@ def smoothing(update: int) -> float:
 
 
 def rate_of(progress: Progress, plan: Plan) -> float:
-    """The learning rate of the next update."""
     t = progress.updates + 1
     rate = plan.rate * min(1.0, t / max(1, plan.warm_up))
     if plan.schedule == "linear":
         return rate * max(0.0, 1 - progress.updates / plan.updates)
     if plan.schedule == "root":
         return rate * min(1.0, math.sqrt(max(1, plan.warm_up) / t))
-    lows = np.minimum.accumulate(progress.history[:, 0]) if len(progress.history) else np.zeros(0)
-    misses = int((progress.history[1:, 0] >= lows[:-1]).sum()) if len(lows) else 0
+    lows = np.minimum.accumulate(progress.history[:, 0])
+    misses = int((progress.history[1:, 0] >= lows[:-1]).sum())
     return rate * plan.decay**misses
 
 
@@ -316,8 +312,7 @@ def cross_entropy(task: Task, p: Mapping[str, Any]) -> float:
 
 
 def quality(task: Task, arrays: Mapping[str, np.ndarray]) -> float:
-    """How good what is written for the validation sources is, the best symbol at each step: the share that is accepted,
-    each source once, or BLEU."""
+    """How good the output for the validation sources is, the best symbol at each step: share accepted, or BLEU."""
     decoder = Decoder(Weights(task.architecture, *task.vocabs, arrays))
     sides = task.validation
     sources = [sides.sources[a:b] for a, b in pairwise(sides.source_starts.tolist())]
@@ -337,20 +332,16 @@ _VECTORS = ("weights", "first", "second", "mean", "best")
 
 
 def member_arrays(count: str, stage: str = "") -> Any:
-    """What a file with unfinished work has of each member, see ``learning.partial``; ``count`` names the fact that says
-    how many there are."""
+    """What a file with unfinished work has of each member, see ``learning.partial``; ``count``: the fact with their
+    number."""
 
     def arrays(extra: Mapping[str, Any]) -> dict[str, Array]:
         members = extra.get(count)
         if type(members) is not int or not 1 <= members <= 1000:
             raise ValueError("it does not say how many models it has")
-        vectors = dict.fromkeys(_VECTORS, Array("float32", (f"parameters{stage}",), finite=True))
-
-        def each(number: int) -> dict[str, Array]:
-            rows = Array("float64", (f"rows{stage}/{number}", 3), finite=True, low=0)
-            return {**vectors, "rows": rows, "facts": Array("int64", (2,), low=0)}
-
-        return numbered("member", map(each, range(members)))
+        same = dict.fromkeys(_VECTORS, Array("float32", (f"parameters{stage}",), finite=True))
+        rows = [Array("float64", (f"rows{stage}/{n}", 3), finite=True, low=0) for n in range(members)]
+        return numbered("member", [{**same, "rows": each, "facts": Array("int64", (2,), low=0)} for each in rows])
 
     return arrays
 
@@ -359,9 +350,9 @@ SEEN, FEWEST_PASSES, MOST_PASSES = 450_000, 12, 100
 """The number of pairs that are seen, and how often those of a set at least and at most, by default."""
 
 
-def plan_of(settings: NetworkSettings, a: Architecture, pairs: int, guide: float) -> Plan:
-    """The plan that settings make for a model of this size and this number of pairs."""
-    rate = settings.rate
+def plan_of(settings: NetworkSettings, pairs: int, guide: float) -> Plan:
+    """The plan that settings make for this number of pairs."""
+    rate, a = settings.rate, settings.architecture
     if rate is None:
         rate = 0.001 if not a.recurrent else 0.01 if a.state <= 128 else 0.002 if a.state <= 256 else 0.0003
     schedule = settings.schedule_of(a)
@@ -400,7 +391,6 @@ class Members(Learner):
         self.members = list(self.pool.map(_advanced, self.members, self.tasks))
 
     def finish(self, sweep: int) -> np.ndarray:
-        """What the validation has found."""
         rows = [member.history[-1, :2] for member in self.members if len(member.history)]
         if not rows:
             raise CorpuscleError("the loss was not finite before the first validation: a smaller --rate may help")
@@ -425,7 +415,6 @@ class Members(Learner):
         return numbered("member", map(each, self.members))
 
     def restore(self, arrays: Mapping[str, np.ndarray], sweep: int, number: int) -> None:
-        """Let every member stand where it stood."""
         kept = separated("member", arrays, len(self.members))
         for place, (member, state) in enumerate(zip(self.members, kept, strict=True)):
             updates, broken = state["facts"].tolist()
