@@ -23,6 +23,7 @@ from corpuscle.errors import InputError
 from corpuscle.lm.kernels.arpa import NO_NUMBER, SECTION, TOO_FEW, TOO_MANY, Lines, get_lines, put_rows
 from corpuscle.lm.ngram import IMPORTED, NgramModel
 from corpuscle.scale import workers
+from corpuscle.text.corpus import starts_of
 from corpuscle.text.files import open_bytes, write_atomically
 from corpuscle.text.vocab import FIRST, MARKUP, START, UNKNOWN, Vocab
 
@@ -39,8 +40,7 @@ def _spellings(vocab: Vocab) -> tuple[np.ndarray, np.ndarray]:
     words += [blob[a:b] for a, b in itertools.pairwise(offsets)]
     if _LOOKS_RESERVED.search(blob):
         words[FIRST:] = [b"\\" + word if _LOOKS_RESERVED.fullmatch(word) else word for word in words[FIRST:]]
-    ends = np.cumsum([0, *(len(word) for word in words)])
-    return frozen(np.frombuffer(b"".join(words), np.uint8), np.uint8), frozen(ends, np.int64)
+    return frozen(np.frombuffer(b"".join(words), np.uint8), np.uint8), frozen(starts_of(map(len, words)), np.int64)
 
 
 def write_arpa(model: NgramModel, path: str | PathLike[str]) -> None:

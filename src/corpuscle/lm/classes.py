@@ -15,7 +15,7 @@ import numpy as np
 
 from corpuscle import model as container
 from corpuscle.errors import SettingError
-from corpuscle.lm.base import Events, LanguageModel
+from corpuscle.lm.base import Events, LanguageModel, events_of
 from corpuscle.lm.ngram import NgramModel
 from corpuscle.text.corpus import Corpus
 from corpuscle.text.overlap import item_hashes
@@ -99,12 +99,9 @@ class ClassModel(LanguageModel):
 
     def _events(self, corpus: Corpus) -> Events:
         events = self.ngram._events(corpus.map_tokens(self.class_of_, self.ngram.vocab_))
-        log_probability = events.log_probability.copy()
-        where = np.arange(len(corpus.tokens))
-        if self.boundary != "none":
-            where += np.repeat(np.arange(len(corpus)), corpus.lengths)
-        log_probability[where] += self.log_emission_[corpus.tokens]
-        return events._replace(log_probability=log_probability)
+        every, logs = np.ones(len(corpus.tokens), bool), events.log_probability.copy()
+        logs[every if self.boundary == "none" else events_of(corpus, every)] += self.log_emission_[corpus.tokens]
+        return events._replace(log_probability=logs)
 
     def _distribution(self, context: list[str]) -> np.ndarray:
         begins = self._begins(context)

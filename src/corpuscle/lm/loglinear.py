@@ -94,7 +94,10 @@ class LogLinearModel(LogLinearSettings, LanguageModel):
         if (longest := int(np.count_nonzero(np.diff(ngrams.levels)))) < self.order:
             warn(f"no sentence is long enough for order {self.order}: the longest n-gram has {longest} words")
         if self.signed > 1:
-            self._check_room(ngrams)
+            most = (int(ngrams.levels[self.signed - 1]) + 1) * len(self.vocab_)
+            if most > _MOST_ENTRIES:
+                fewer = f"signed 1 has {len(self.vocab_):,}, and a higher min_count fewer"
+                raise SettingError(f"signed {self.signed} would have up to {most:,} weights; {fewer}")
             ngrams = with_all_words(ngrams, self.signed)
         tree = suffix_trie(ngrams, self._predictable)
         # A weight that is to be chosen may need the trie, so a tree that is collapsed has to be good for all of them.
@@ -148,13 +151,6 @@ class LogLinearModel(LogLinearSettings, LanguageModel):
         if not has_dev and AUTO in (self.strength, self.weighted):
             raise SettingError("strength or weighted auto needs a development text to choose on")
         return has_dev and not isinstance(self.strength, float), has_dev and not isinstance(self.weighted, float)
-
-    def _check_room(self, ngrams: Ngrams) -> None:
-        contexts = int(ngrams.levels[self.signed - 1]) + 1
-        entries = contexts * len(self.vocab_)
-        if entries > _MOST_ENTRIES:
-            fewer = f"signed 1 has {len(self.vocab_):,}, and a higher min_count fewer"
-            raise SettingError(f"signed {self.signed} would have up to {entries:,} weights; {fewer}")
 
     def _keep(self, ngrams: Ngrams, fitting: trials.Fitting) -> None:
         """Become what was found: the n-grams that add something to scores."""

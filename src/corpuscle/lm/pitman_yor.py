@@ -36,7 +36,7 @@ from corpuscle.lm.settings import INFINITE, HpySettings
 from corpuscle.model import Array, prefixed, stripped
 from corpuscle.random import Random
 from corpuscle.settings import learned
-from corpuscle.text.corpus import Corpus
+from corpuscle.text.corpus import Corpus, starts_of
 from corpuscle.text.vocab import END, START, Vocab
 
 STOP_PRIOR = (4.0, 1.0)
@@ -94,12 +94,11 @@ def state_arrays(extra: Mapping[str, Any]) -> dict[str, Array]:
 
 
 class _Chain:
-    """One Markov chain over seatings; ``sample()`` is what prediction needs of the present state."""
+    """One Markov chain over seatings; ``sample()`` is what prediction needs of the present state. ``base``: the
+    probability of any one word."""
 
-    pool: Restaurants
-    base: float
-    seed: int
-    n_steps: int
+    def __init__(self, pool: Restaurants, base: float, seed: int, n_steps: int):
+        self.pool, self.base, self.seed, self.n_steps = pool, base, seed, n_steps
 
     def steps(self, sweep: int) -> int:
         return self.n_steps
@@ -121,14 +120,12 @@ class _Chain:
 
 
 class FixedSampler(_Chain):
-    """Fixed order: the restaurants are the rows of a trie of n-grams; ``base`` is the probability of any one word."""
+    """Fixed order: the restaurants are the rows of a trie of n-grams."""
 
     def __init__(self, ngrams: Ngrams, base: float, seed: int):
-        self.base, self.seed = base, seed
         self.direct = gibbs.direct_counts(ngrams, START)
-        self.pool = gibbs.static_pool(ngrams, START)
-        self.bounds = chunk_bounds(np.concatenate([[0], np.cumsum(self.direct, dtype=np.int64)]), _STEP).tolist()
-        self.n_steps = len(self.bounds) - 1
+        self.bounds = chunk_bounds(starts_of(self.direct), _STEP).tolist()
+        super().__init__(gibbs.static_pool(ngrams, START), base, seed, len(self.bounds) - 1)
 
     def step(self, sweep: int, number: int) -> None:
         stream = Random(self.seed, "lm.hpy", sweep, number).array()
@@ -162,13 +159,12 @@ class VariableSampler(_Chain):
     """Infinite order: every word of a stream of symbols chooses its depth, at most ``deepest``."""
 
     def __init__(self, symbols: np.ndarray, deepest: int, base: float, seed: int):
-        self.base, self.seed = base, seed
         available, depths = gibbs.available_context(symbols, START, deepest), np.zeros(len(symbols), np.uint8)
         self.text = gibbs.Text(np.ascontiguousarray(symbols, np.int32), available, depths, START, base)
         room = len(symbols) // 2 + 1024
-        self.pool = new_pool(deepest + 1, nodes=room, entries=2 * room, cells=room // 8, stop_prior=STOP_PRIOR)
-        self.root = int(new_root(self.pool, 0))
-        self.n_steps = -(-len(symbols) // _VARIABLE_STEP)
+        pool = new_pool(deepest + 1, nodes=room, entries=2 * room, cells=room // 8, stop_prior=STOP_PRIOR)
+        self.root = int(new_root(pool, 0))
+        super().__init__(pool, base, seed, -(-len(symbols) // _VARIABLE_STEP))
 
     def step(self, sweep: int, number: int) -> None:
         stream = Random(self.seed, "lm.hpy", sweep, number).array()

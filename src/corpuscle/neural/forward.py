@@ -231,7 +231,7 @@ class Recurrent:
             first = cells[0]
             if layer == 0:
                 gates, mixing = self.source_inputs[number]
-                (X, places), mixed = gates(symbols), mixing and _rows(mixing(symbols))
+                (X, places), mixed = gates(symbols), None if mixing is None else _rows(mixing(symbols))
             else:
                 X, places = first.read(below, room, "layer"), np.arange(n, dtype=np.int32)
                 mixed = below @ first.Wm if first.Wm.size else None
@@ -260,7 +260,8 @@ class Recurrent:
         keys, *values = encoded.kept
         gates, mixing = self.inputs
         h, every = state[0], np.arange(rows, dtype=np.int32)
-        self.base[0].next(gates(symbols), h, room, mixing and _rows(mixing(symbols)), state[-1])
+        mixers = None if mixing is None else _rows(mixing(symbols))
+        self.base[0].next(gates(symbols), h, room, mixers, state[-1])
         queries = self.Wa(h, room("queries", rows, a.attention))
         shares = room("shares", rows, int(np.diff(encoded.starts).max()))
         attend(queries, self.gw, self.v, keys, encoded.starts, sentences, shares)
