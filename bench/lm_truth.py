@@ -6,8 +6,17 @@ import itertools
 
 import numpy as np
 
-from corpuscle.lm.kernels.spectral import Parameters
+from corpuscle.lm.kernels.spectral import Parameters, Windows
 from corpuscle.text import Corpus
+
+
+def windows_of_moments(moments: np.ndarray) -> Windows:
+    """Windows as likely as ``moments[c, x, a]`` = p(x3 = c, x2 = x, x1 = a), (n, n, n)."""
+    n = len(moments)
+    ids, edges = np.arange(n, dtype=np.int32), n * np.arange(n * n + 1)
+    shares = np.ascontiguousarray(moments.transpose(1, 2, 0))
+    firsts, lasts = np.tile(ids, n), np.tile(ids, n * n)
+    return Windows(firsts, n * np.arange(n + 1), shares.sum(2).ravel(), edges[:-1], edges[1:], lasts, shares.ravel())
 
 
 class Truth:

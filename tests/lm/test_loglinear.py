@@ -13,7 +13,7 @@ from corpuscle.errors import InputError, Interrupted, SettingError
 from corpuscle.lm import LogLinearModel, NgramModel, loglinear_fitting, read_arpa, write_arpa
 from corpuscle.lm.kernels.loglinear import collapsed, levels_of, longest_matches, suffix_trie, with_all_words
 from corpuscle.lm.kernels.proximal import Fista, Stochastic
-from corpuscle.lm.loglinear_fitting import Batches, Objective, Rules, Search, Shape, may_collapse
+from corpuscle.lm.loglinear_fitting import Batches, Objective, Search, Shape, may_collapse
 from corpuscle.samples import generate
 from corpuscle.text import Corpus
 from corpuscle.text.vocab import END, START
@@ -298,8 +298,8 @@ def test_all_batches_of_a_pass_are_the_text():
     losses = []
     for step in range(batches.number):
         batches.show(problem, 0, step)
-        counts += problem._passes.counts
-        ends += problem._passes.ends
+        counts += problem._passes.tree.counts
+        ends += problem._passes.tree.ends
         losses.append(problem.loss(point) * problem.positions)
     np.testing.assert_array_equal(counts, trie.counts)
     np.testing.assert_array_equal(ends, trie.ends)
@@ -447,7 +447,7 @@ def test_strength_and_weight_are_chosen_on_a_development_text():
 
 def test_the_search_follows_a_ridge_to_its_top():
     for early in (True, False):
-        search = Search(Rules(20, 0.0, (True, True), early), 1.0, 1.0)
+        search = Search((1.0, 1.0), (True, True), 20, 0.0, early)
         for _ in range(200):
             if search.over:
                 break

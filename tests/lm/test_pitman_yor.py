@@ -103,8 +103,7 @@ def test_every_word_sits_once_at_its_longest_context(boundary):
     corpus = text()
     model = HpyModel(order=3, min_count=1, boundary=boundary)
     model.vocab_ = corpus.vocab
-    sampler = model._sampler(corpus)
-    assert isinstance(sampler, FixedSampler)
+    sampler = FixedSampler(model._counting(corpus)(), 1.0 / model._predictable.sum(), model.seed)
     events = corpus.n_tokens + (len(corpus) if boundary != "none" else 0)
     assert sampler.direct.sum() == events
     for step in range(sampler.steps(0)):
@@ -119,8 +118,7 @@ def test_the_sweeps_of_infinite_order_keep_every_count_sound():
     corpus = text()
     model = HpyModel(order="infinite", min_count=1)
     model.vocab_ = corpus.vocab
-    sampler = model._sampler(corpus)
-    assert isinstance(sampler, VariableSampler)
+    sampler = VariableSampler(model._symbols(corpus), model.order_ - 1, 1.0 / model._predictable.sum(), model.seed)
     for sweep in range(4):
         one_sweep(sampler, sweep)
         assert verify(sampler.pool, variable=True).sum() == corpus.n_tokens + len(corpus)

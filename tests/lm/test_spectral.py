@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import itertools
+from functools import partial
 
 import numpy as np
 import pytest
 
-from bench.lm_truth import Truth
+from bench.lm_truth import Truth, windows_of_moments
 from corpuscle.engine.linalg.cca import duals_of
 from corpuscle.engine.ngrams.counting import count_ngrams
 from corpuscle.lm.kernels.spectral import (
@@ -16,17 +17,15 @@ from corpuscle.lm.kernels.spectral import (
     REDUCED,
     Projection,
     clipped_totals,
-    full_operators,
+    estimated_operators,
     hidden_operators,
     inverse_of,
     padded,
     pairs_of,
     project,
     recover,
-    reduced_operators,
     trace,
     windows_of,
-    windows_of_moments,
 )
 
 
@@ -68,9 +67,10 @@ def families(truth: Truth, windows):
         "reduced, smoothed": project(windows, d, "cca", kappa=0.05),
         "reduced, not orthonormal": Projection(mixed, duals_of(mixed), inverse_of(windows, mixed), svd.values),
     }
+    made = partial(estimated_operators, windows, opening=truth.opening)
     return {
-        **{name: (FULL, full_operators(windows, each, truth.opening)) for name, each in full.items()},
-        **{name: (REDUCED, reduced_operators(windows, each, truth.opening)) for name, each in reduced.items()},
+        **{name: (FULL, made(each)) for name, each in full.items()},
+        **{name: (REDUCED, made(each, reduced=True)) for name, each in reduced.items()},
         "hidden": (HIDDEN, hidden_operators(truth.parameters)),
     }
 
@@ -137,7 +137,7 @@ def test_sentences_need_three_end_symbols(pads):
     windows = windows_of_moments(truth.moments(pads))
     basis = project(windows, truth.k + 1, "svd").basis
     inverse = np.linalg.pinv(basis.T @ pairs_of(windows).dense(), rcond=1e-12)  # where a rank lacks, there is no other
-    operators = full_operators(windows, Projection(basis, basis, inverse, np.empty(0)), truth.opening)
+    operators = estimated_operators(windows, Projection(basis, basis, inverse, np.empty(0)), truth.opening)
     errors = []
     for symbols in truth.sentences(2):
         sign, logarithm = raw_product(operators, symbols)
@@ -148,7 +148,7 @@ def test_sentences_need_three_end_symbols(pads):
 def test_the_start_comes_from_sentences_and_not_from_windows():
     truth = Truth(6)
     windows = windows_of_moments(truth.moments())
-    wrong = full_operators(windows, project(windows, truth.k + 1, "svd"), pairs_of(windows).column_sums())
+    wrong = estimated_operators(windows, project(windows, truth.k + 1, "svd"), pairs_of(windows).column_sums())
     symbols = np.array([0, truth.end], np.int32)
     sign, logarithm = raw_product(wrong, symbols)
     assert abs(sign * np.exp(logarithm) / truth.probability(symbols) - 1) > 0.01
@@ -160,7 +160,7 @@ def test_canonical_directions_need_their_own_duals(weighted):
     windows = windows_of_moments(truth.moments())
     right = project(windows, truth.k + 1, "cca")
     duals = duals_of(right.basis) if weighted else right.basis
-    wrong = reduced_operators(windows, right._replace(duals=duals), truth.opening)
+    wrong = estimated_operators(windows, right._replace(duals=duals), truth.opening, reduced=True)
     sign, logarithm = raw_product(wrong, np.array([0, 1, truth.end], np.int32))
     assert abs(sign * np.exp(logarithm) / truth.probability([0, 1, truth.end]) - 1) > 0.01
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from corpuscle.neural import forward, reference
-from corpuscle.neural.forward import Batch, Buffers, Store, network
+from corpuscle.neural.forward import Batch, Buffers, Store, network, stacked
 from corpuscle.neural.settings import PRESETS, Architecture
 from corpuscle.text.vocab import END, START
 from tests.neural.made import SMALL, made
@@ -19,12 +19,12 @@ def greatest_difference(weights, lengths=(4, 0, 7, 2, 7), steps=4) -> float:
     """How far logits of a batch of hypotheses, which change places on the way, are from those of the plain pass."""
     rng = np.random.default_rng(7)
     size = len(weights.target)
-    sources = [np.append(rng.integers(3, len(weights.source), n), END) for n in lengths]
+    sources = [rng.integers(3, len(weights.source), n) for n in lengths]
     rows = np.repeat(np.arange(len(sources), dtype=np.int32), 2)
     net, room = network(weights), Buffers()
-    encoded = net.encode(Batch.of(sources), room, np.full(len(sources), steps))
-    state = tuple(array[rows] for array in encoded.first)
-    plain = [reference.encode(weights, source) for source in sources]
+    encoded, state = net.encode(Batch.ended(sources), room, np.full(len(sources), steps))
+    state = tuple(array[rows] for array in state)
+    plain = [reference.encode(weights, np.append(source, END)) for source in sources]
     states = [reference.start(weights, plain[row]) for row in rows]
     symbols = np.full(len(rows), START, np.int32)
     vectors = weights.arrays["embedding" if weights.architecture.tied else "output"]
@@ -65,13 +65,15 @@ def test_a_transformer_finds_its_symbols_again_after_the_store_has_been_cleared(
 def test_sentences_are_kept_dropped_and_joined_as_if_read_together():
     weights = made(SMALL["gru"])
     net, room = network(weights), Buffers()
-    sources = [np.append(np.arange(3, 3 + n), END) for n in (3, 1, 5, 2)]
-    whole = net.encode(Batch.of(sources), room, np.full(4, 9))
-    halves = net.encode(Batch.of(sources[:3]), room, np.full(3, 9)).only(np.array([0, 2]))
-    again = halves.joined(net.encode(Batch.of(sources[3:]), room, np.full(1, 9)))
-    chosen = whole.only(np.array([0, 2, 3]))
+    sources = [np.arange(3, 3 + n) for n in (3, 1, 5, 2)]
+    whole, states = net.encode(Batch.ended(sources), room, np.full(4, 9))
+    three, above = net.encode(Batch.ended(sources[:3]), room, np.full(3, 9))
+    one, below = net.encode(Batch.ended(sources[3:]), room, np.full(1, 9))
+    again, chosen = three.only(np.array([0, 2])).joined(one), whole.only(np.array([0, 2, 3]))
     assert np.array_equal(again.starts, chosen.starts)
-    for a, b in zip((*again.kept, *again.first), (*chosen.kept, *chosen.first), strict=True):
+    states = [array[[0, 2, 3]] for array in states]
+    both = stacked(tuple(array[[0, 2]] for array in above), below)
+    for a, b in zip((*again.kept, *both), (*chosen.kept, *states), strict=True):
         assert np.allclose(a, b, atol=1e-5)
 
 
@@ -81,18 +83,17 @@ def test_logits_of_a_hundred_names_are_those_of_the_framework(preset):
     from corpuscle.neural import network as framework
 
     weights, rng = made(PRESETS[preset], LETTERS, LETTERS, scale=0.2), np.random.default_rng(4)
-    sources = [np.append(rng.integers(3, 20, rng.integers(1, 12)), END) for _ in range(100)]
+    sources = [rng.integers(3, 20, rng.integers(1, 12)) for _ in range(100)]
     inputs = np.column_stack([np.full(100, START), rng.integers(3, 20, (100, 4))])
     padded, real = np.zeros((100, 12), np.int64), np.zeros((100, 12), bool)
     for i, source in enumerate(sources):
-        padded[i, : len(source)], real[i, : len(source)] = source, True
+        padded[i, : len(source) + 1], real[i, : len(source) + 1] = np.append(source, END), True
     batch = framework.Batch(*map(torch.from_numpy, (padded, inputs, real)))
     tensors = {name: torch.from_numpy(array) for name, array in weights.arrays.items()}
     with torch.no_grad():
         expected = framework.forward(weights.architecture, tensors, batch)[0].numpy()
     net, room, rows = network(weights), Buffers(), np.arange(100, dtype=np.int32)
-    encoded = net.encode(Batch.of(sources), room, np.full(100, 5))
-    state = encoded.first
+    encoded, state = net.encode(Batch.ended(sources), room, np.full(100, 5))
     for step in range(5):
         hidden, state = net.step(encoded, rows, inputs[:, step].astype(np.int32), state, room)
         logits = hidden @ weights.arrays["embedding"].T + weights.arrays["output_bias"]

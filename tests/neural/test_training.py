@@ -23,6 +23,7 @@ from corpuscle.neural.training import (
     begun,
     cross_entropy,
     named,
+    padded,
     plan_of,
     quality,
     rate_of,
@@ -78,9 +79,9 @@ def test_batches_hold_every_pair_once_and_pairs_of_like_length():
 
 def test_padded_sides_end_with_the_end():
     examples = Examples.of([(np.array([3, 4, 5]), np.array([6])), (np.array([7]), np.array([8, 9]))])
-    source = examples.side(np.array([1, 0]), target=False)
-    assert source.symbols.tolist() == [[7, END, END, END], [3, 4, 5, END]]
-    assert source.real.tolist() == [[True, True, False, False], [True] * 4]
+    symbols, real = padded(examples.sources, examples.source_starts, np.array([1, 0]))
+    assert symbols.tolist() == [[7, END, END, END], [3, 4, 5, END]]
+    assert real.tolist() == [[True, True, False, False], [True] * 4]
     inputs, wanted, _ = _batch(examples, np.array([0, 1]))
     assert inputs.inputs.tolist() == [[START, 6, END], [START, 8, 9]]
     assert wanted.tolist() == [[6, END, END], [8, 9, END]]
@@ -125,7 +126,7 @@ def test_the_rate_falls_in_a_line_to_nothing(copying):
 )
 def test_a_plan_is_made_for_the_model_and_the_pairs(given, pairs, wanted):
     settings = NetworkSettings(**given)
-    plan = plan_of(settings, settings.architecture, pairs, 0.0)
+    plan = plan_of(settings, pairs, 0.0)
     assert (plan.schedule, plan.batch, plan.rate, plan.updates, plan.interval, plan.patience) == wanted
 
 

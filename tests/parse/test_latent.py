@@ -7,9 +7,10 @@ import itertools
 import numpy as np
 import pytest
 
+from bench.lm_truth import windows_of_moments
 from corpuscle.engine.linalg.cca import diagonal_cca
 from corpuscle.engine.linalg.sparse import Rows
-from corpuscle.lm.kernels.spectral import full_operators, project, windows_of_moments
+from corpuscle.lm.kernels.spectral import estimated_operators, project
 from corpuscle.parse.kernels.latent import LEFT, RIGHT, Observables, Trees
 from corpuscle.parse.latent import Basis, observables_of, polished, recovered, score_trees
 from corpuscle.parse.settings import RerankSettings
@@ -275,7 +276,7 @@ def test_a_right_chain_is_a_hidden_markov_model(truth, moments):
     pi = np.full(STATES, 1 / STATES)
     triples = np.einsum("a,ab,bc,ax,by,cz->zyx", pi, transitions, transitions, *[truth.words] * 3, optimize=True)
     windows = windows_of_moments(triples)
-    chain = full_operators(windows, project(windows, STATES, "svd"), truth.start @ truth.words)
+    chain = estimated_operators(windows, project(windows, STATES, "svd"), truth.start @ truth.words)
     model = learned(truth, moments, bases(truth)["cca"], estimator="pairs")
     for words in ([1], [0, 3], [5, 5, 2, 7], [1, 2, 3, 4, 5, 6, 7, 0]):
         sign, log = raw_product(chain, np.array(words))

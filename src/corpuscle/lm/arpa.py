@@ -18,11 +18,12 @@ from typing import NamedTuple
 import numpy as np
 
 from corpuscle.compiled import frozen
-from corpuscle.engine.ngrams.trie import linked_tables
+from corpuscle.engine.ngrams.trie import frozen_ngrams, linked_tables, look_up
 from corpuscle.errors import InputError
-from corpuscle.lm.kernels.arpa import NO_NUMBER, SECTION, TOO_FEW, TOO_MANY, Lines, get_lines, place, put_rows
+from corpuscle.lm.kernels.arpa import NO_NUMBER, SECTION, TOO_FEW, TOO_MANY, Lines, get_lines, put_rows
 from corpuscle.lm.ngram import IMPORTED, NgramModel
 from corpuscle.scale import workers
+from corpuscle.text.corpus import starts_of
 from corpuscle.text.files import open_bytes, write_atomically
 from corpuscle.text.vocab import FIRST, MARKUP, START, UNKNOWN, Vocab
 
@@ -39,8 +40,7 @@ def _spellings(vocab: Vocab) -> tuple[np.ndarray, np.ndarray]:
     words += [blob[a:b] for a, b in itertools.pairwise(offsets)]
     if _LOOKS_RESERVED.search(blob):
         words[FIRST:] = [b"\\" + word if _LOOKS_RESERVED.fullmatch(word) else word for word in words[FIRST:]]
-    ends = np.cumsum([0, *(len(word) for word in words)])
-    return frozen(np.frombuffer(b"".join(words), np.uint8), np.uint8), frozen(ends, np.int64)
+    return frozen(np.frombuffer(b"".join(words), np.uint8), np.uint8), frozen(starts_of(map(len, words)), np.int64)
 
 
 def write_arpa(model: NgramModel, path: str | PathLike[str]) -> None:
@@ -86,7 +86,7 @@ _REASONS = {
 
 
 class _Section(NamedTuple):
-    """The n-grams of one order: log10 probabilities, back-off weights, and their words as bytes with offsets."""
+    """The n-grams of one order: log10 probabilities, back-off weights, their words as bytes with offsets, its line."""
 
     numbers: np.ndarray
     weights: np.ndarray
@@ -172,24 +172,19 @@ class _Reader:
         return _Section(numbers, weights, text[:used], ends, heading)
 
 
-def _unescape(word: bytes) -> bytes:
-    return word[1:] if word.startswith(b"\\") and _LOOKS_RESERVED.fullmatch(word) else word
-
-
 def _unigrams(reader: _Reader, section: _Section) -> tuple[Vocab, Vocab, np.ndarray]:
     """The vocabulary of the unigram section, the words as they are spelled in the file, and the ids of these."""
     spelled = Vocab(section.text, section.ends)
     words = [word.encode() for word in spelled.strings[FIRST:]]
     reserved = {symbol.encode(): id for id, symbol in enumerate(MARKUP)} | {b"<UNK>": UNKNOWN}
-    ordinary = [_unescape(word).decode() for word in words if word not in reserved]
+    others = (word for word in words if word not in reserved)
+    ordinary = [word.removeprefix(b"\\" if _LOOKS_RESERVED.fullmatch(word) else b"").decode() for word in others]
     listed = [reserved[word] for word in words if word in reserved]
     if len(set(ordinary)) < len(ordinary) or len(set(listed)) < len(listed):
         raise reader.error("a unigram is listed twice", section.line)
-    ids = np.empty(len(words), np.int64)
-    is_reserved = np.array([word in reserved for word in words], bool)
-    ids[is_reserved] = listed
-    ids[~is_reserved] = FIRST + np.arange(len(ordinary))
-    return Vocab.from_words(ordinary), spelled, ids
+    numbers = itertools.count(FIRST)
+    ids = [reserved[word] if word in reserved else next(numbers) for word in words]
+    return Vocab.from_words(ordinary), spelled, np.array(ids, np.int64)
 
 
 def _natural(numbers: np.ndarray) -> np.ndarray:
@@ -206,24 +201,20 @@ def read_arpa(path: str | PathLike[str]) -> NgramModel:
     sections = [reader.section(m, count, headings[m - 1]) for m, count in enumerate(counts, 1)]
     vocab, spelled, first_ids = _unigrams(reader, sections[0])
     n_types = len(vocab)
-    log_probability = np.full(n_types, -np.inf)
-    backoff = np.zeros(n_types)
-    log_probability[first_ids] = _natural(sections[0].numbers)
-    backoff[first_ids] = _natural(sections[0].weights)
+    log_probability, backoff = np.full(n_types, -np.inf), np.zeros(n_types)
+    log_probability[first_ids], backoff[first_ids] = _natural(sections[0].numbers), _natural(sections[0].weights)
     levels, words = [0, n_types], [np.arange(n_types, dtype=np.int32)]
     children: list[np.ndarray] = []
     probabilities, weights = [log_probability], [backoff]
-    for m in range(2, order + 1):
-        section = sections[m - 1]
+    for m, section in enumerate(sections[1:], 2):
         grams = spelled.index.look_up(section.text, section.ends).reshape(-1, m)
         if (grams == UNKNOWN).any():
             number = int(np.flatnonzero((grams == UNKNOWN).any(1))[0]) + 1
             raise reader.error(f"n-gram {number} of order {m} has a word that is no unigram", section.line)
         grams = first_ids[grams - FIRST]
-        all_words = frozen(np.concatenate(words), np.int32)
-        first_child = frozen(np.concatenate([*children, [levels[-1]]]), np.int32)
-        contexts = np.empty(len(grams), np.int64)
-        place(all_words, first_child, grams, contexts)
+        first_child, none = np.concatenate([*children, [levels[-1]]]), np.empty(0)
+        known = frozen_ngrams(np.array(levels), np.concatenate(words), first_child, none, none)
+        contexts = look_up(known, grams[:, :-1])
         if (contexts < 0).any():
             number = int(np.flatnonzero(contexts < 0)[0]) + 1
             raise reader.error(f"n-gram {number} of order {m} begins with an n-gram that is not listed", section.line)
@@ -231,9 +222,7 @@ def read_arpa(path: str | PathLike[str]) -> NgramModel:
         keys = contexts[sorting] * np.int64(n_types) + grams[sorting, -1]
         if (np.diff(keys) == 0).any():
             raise reader.error(f"an n-gram of order {m} is listed twice", section.line)
-        per_context = np.bincount(contexts - levels[-2], minlength=levels[-1] - levels[-2])
-        starts = levels[-1] + np.concatenate([[0], np.cumsum(per_context)])
-        children.append(starts[:-1])
+        children.append(levels[-1] + np.searchsorted(contexts[sorting], np.arange(levels[-2], levels[-1])))
         words.append(grams[sorting, -1].astype(np.int32))
         probabilities.append(_natural(section.numbers[sorting]))
         weights.append(_natural(section.weights[sorting]))

@@ -15,7 +15,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from itertools import pairwise
 from os import PathLike
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
@@ -72,9 +72,11 @@ class Events(NamedTuple):
     starts: np.ndarray
 
     def by_sentence(self) -> SentenceScores:
-        """Sums over each sentence."""
         known = np.where(self.unknown, 0.0, self.log_probability)
-        sums = [_sums(values, self.starts) for values in (self.unknown, self.log_probability, known)]
+        sums = np.zeros((3, len(self.starts) - 1))
+        filled = np.flatnonzero(np.diff(self.starts))  # reduceat knows no empty slices
+        for row, values in zip(sums, (self.unknown.astype(np.float64), self.log_probability, known), strict=True):
+            row[filled] = np.add.reduceat(values, self.starts[filled]) if len(filled) else 0.0
         return SentenceScores(np.diff(self.starts), sums[0].astype(np.int64), sums[1], sums[2])
 
 
@@ -98,15 +100,6 @@ class Surprisals:
         return show_shaded(sentences, len(self.corpus), most=16.0, unit="bits")
 
 
-def _sums(values: np.ndarray, starts: np.ndarray) -> np.ndarray:
-    """Sums of consecutive slices, exact for empty ones, and -inf where a slice has one."""
-    filled = np.flatnonzero(np.diff(starts) > 0)
-    sums = np.zeros(len(starts) - 1)
-    if len(filled):
-        sums[filled] = np.add.reduceat(values.astype(np.float64), starts[filled])
-    return sums
-
-
 def events_of(corpus: Corpus, tokens: np.ndarray) -> np.ndarray:
     """A mask of tokens as a mask of events, where each sentence has one event more than tokens: bool (n_events,)."""
     mask = np.zeros(len(corpus.tokens) + len(corpus), bool)
@@ -118,9 +111,8 @@ def events_of(corpus: Corpus, tokens: np.ndarray) -> np.ndarray:
 def find_markup(corpus: Corpus) -> tuple[int, str] | None:
     """The first sentence (counted from 0) with a literal ``<s>`` or ``</s>``, and which of them it has."""
     ids = corpus.vocab.encode((MARKUP[START], MARKUP[END]))
-    if (ids == UNKNOWN).all():
-        return None
-    where = np.flatnonzero(np.isin(corpus.tokens, ids[ids != UNKNOWN]))
+    known = ids[ids != UNKNOWN]
+    where = np.flatnonzero(np.isin(corpus.tokens, known)) if len(known) else known
     if len(where) == 0:
         return None
     sentence = int(np.searchsorted(corpus.sentence_starts, where[0], side="right") - 1)
@@ -130,17 +122,12 @@ def find_markup(corpus: Corpus) -> tuple[int, str] | None:
 def documents_of(corpus: Corpus) -> np.ndarray:
     """Where the documents of a text begin, int64 (n_documents + 1,) in sentences; a text without any has one for each
     stretch of sentences up to an empty one."""
-    if corpus.document_starts is not None:
-        return np.unique(np.concatenate([[0], corpus.document_starts, [len(corpus)]]))
-    return np.unique(np.concatenate([[0], np.flatnonzero(corpus.lengths == 0) + 1, [len(corpus)]]))
+    begins = np.flatnonzero(corpus.lengths == 0) + 1 if corpus.document_starts is None else corpus.document_starts
+    return np.unique(np.concatenate([[0], begins, [len(corpus)]]))
 
 
-class _Piece(NamedTuple):
-    """Some sentences in the words of a model, without these words; ``documents``: where its documents begin."""
-
-    tokens: np.ndarray
-    starts: np.ndarray
-    documents: np.ndarray | None
+_Piece = tuple[np.ndarray, np.ndarray, np.ndarray | None]
+"""Some sentences without their vocabulary: tokens, where sentences begin, and documents."""
 
 
 def _cut(corpus: Corpus, by_document: bool) -> Iterator[_Piece]:
@@ -149,11 +136,12 @@ def _cut(corpus: Corpus, by_document: bool) -> Iterator[_Piece]:
     bounds = units[chunks_of(np.diff(corpus.sentence_starts[units]) + np.diff(units), _EVENTS)].tolist()
     for first, last in pairwise(bounds if len(bounds) > 1 else [0, 0]):
         piece = corpus[first:last]
-        yield _Piece(piece.tokens, piece.sentence_starts, documents_of(piece) if by_document else None)
+        yield piece.tokens, piece.sentence_starts, documents_of(piece) if by_document else None
 
 
 def _events_of(piece: _Piece, model: LanguageModel) -> Events:
-    return model._events(Corpus(piece.tokens, piece.starts, model.vocab_, piece.documents))
+    tokens, starts, documents = piece
+    return model._events(Corpus(tokens, starts, model.vocab_, documents))
 
 
 def _scores_of(sentences: Sequence[str], model: LanguageModel) -> SentenceScores:
@@ -166,11 +154,8 @@ def _joined(parts: Sequence[Events]) -> Events:
         return parts[0]
     sizes = np.cumsum([0, *(events.starts[-1] for events in parts)])
     starts = [events.starts[:-1] + size for events, size in zip(parts, sizes[:-1], strict=True)]
-    return Events(
-        np.concatenate([events.log_probability for events in parts]),
-        np.concatenate([events.unknown for events in parts]),
-        np.concatenate([*starts, sizes[-1:]]),
-    )
+    logs, unknown, _ = zip(*parts, strict=True)
+    return Events(np.concatenate(logs), np.concatenate(unknown), np.concatenate([*starts, sizes[-1:]]))
 
 
 class LanguageModel(Model, ABC):
@@ -198,6 +183,11 @@ class LanguageModel(Model, ABC):
     allow_markup: bool = learned()
     order_: int = learned()
     vocab_: Vocab = learned()
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        order = self.settings.get("order")
+        self.order_ = order if isinstance(order, int) else 0
 
     @property
     @abstractmethod
@@ -232,12 +222,13 @@ class LanguageModel(Model, ABC):
     # ---- learning
 
     def checkpoint(self, corpus: Corpus, path: str | PathLike[str], resume: bool = False) -> Checkpoint:
-        """Where ``fit`` keeps unfinished work, if it takes a checkpoint, while it learns the model ``path`` from a
-        corpus."""
+        """Where ``fit`` keeps unfinished work, if it takes a checkpoint, while it learns the model ``path``."""
         return Checkpoint(path, self.PARTIAL, self.settings, corpus.signature(), resume=resume)
 
     def _taken(self, corpus: Corpus) -> Corpus:
-        """Check a training text and remember which: the text with the counts of its words."""
+        """Check a training text, remember which, forget what was computed before: the text with its words counted."""
+        for name in [name for name in vars(self) if isinstance(getattr(type(self), name, None), cached_property)]:
+            del vars(self)[name]
         if corpus.n_tokens == 0:
             raise corpus.error("the training text is empty")
         if not self.allow_markup and (found := find_markup(corpus)) is not None:

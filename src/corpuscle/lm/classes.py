@@ -15,11 +15,18 @@ import numpy as np
 
 from corpuscle import model as container
 from corpuscle.errors import SettingError
-from corpuscle.lm.base import Events, LanguageModel
+from corpuscle.lm.base import Events, LanguageModel, events_of
 from corpuscle.lm.ngram import NgramModel
 from corpuscle.text.corpus import Corpus
 from corpuscle.text.overlap import item_hashes
 from corpuscle.text.vocab import FIRST, MARKUP, START, UNKNOWN, Vocab
+
+_ARRAYS = {
+    **container.VOCAB,
+    **container.ITEMS,
+    "class_of": container.Array("int32", ("types+3",), low=0),
+    "log_emission": container.Array("float64", ("types+3",), high=1e-9),
+}
 
 
 class ClassModel(LanguageModel):
@@ -33,18 +40,8 @@ class ClassModel(LanguageModel):
     """
 
     KIND: ClassVar[container.Kind] = container.Kind(
-        "lm.class",
-        1,
-        {
-            **container.VOCAB,
-            **container.ITEMS,
-            "class_of": container.Array("int32", ("types+3",), low=0),
-            "log_emission": container.Array("float64", ("types+3",), high=1e-9),
-        },
-        components={"ngram": (NgramModel.KIND,)},
-        check=lambda loaded: _check(loaded),
+        "lm.class", 1, _ARRAYS, {"ngram": (NgramModel.KIND,)}, check=lambda loaded: _check(loaded)
     )
-
     SAVED: ClassVar = {
         "vocab_": container.Record(Vocab),
         "class_of_": container.Arrays("class_of"),
@@ -68,7 +65,6 @@ class ClassModel(LanguageModel):
 
     @property
     def method_name(self) -> str:
-        """That of its class sequences."""
         return self.ngram.method
 
     def summary(self) -> dict[str, Any]:
@@ -103,12 +99,9 @@ class ClassModel(LanguageModel):
 
     def _events(self, corpus: Corpus) -> Events:
         events = self.ngram._events(corpus.map_tokens(self.class_of_, self.ngram.vocab_))
-        log_probability = events.log_probability.copy()
-        where = np.arange(len(corpus.tokens))
-        if self.boundary != "none":
-            where += np.repeat(np.arange(len(corpus)), corpus.lengths)
-        log_probability[where] += self.log_emission_[corpus.tokens]
-        return events._replace(log_probability=log_probability)
+        every, logs = np.ones(len(corpus.tokens), bool), events.log_probability.copy()
+        logs[every if self.boundary == "none" else events_of(corpus, every)] += self.log_emission_[corpus.tokens]
+        return events._replace(log_probability=logs)
 
     def _distribution(self, context: list[str]) -> np.ndarray:
         begins = self._begins(context)

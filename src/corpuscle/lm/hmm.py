@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import cached_property, partial
+from itertools import pairwise
 from typing import Any, ClassVar
 
 import numpy as np
@@ -32,7 +33,7 @@ from corpuscle.lm.base import Events, LanguageModel
 from corpuscle.lm.kernels import spectral
 from corpuscle.lm.kernels.spectral import FULL, HIDDEN, REDUCED, Operators, clipped_totals, trace
 from corpuscle.lm.settings import INFINITE, MOST_RESTARTS, HmmSettings
-from corpuscle.scale import Workers, workers
+from corpuscle.scale import Workers, chunks_of, workers
 from corpuscle.settings import learned
 from corpuscle.text.corpus import Corpus
 from corpuscle.text.vocab import END, START, UNKNOWN, Vocab
@@ -44,15 +45,9 @@ _FORMS = {"hkz": FULL, "reduced": REDUCED, "em": HIDDEN, "spectral-em": HIDDEN}
 _MOST_NUMBERS = 1 << 28
 _AT_ONCE = 1 << 12
 _CHECKED = 50_000
-"""Beliefs of about so many training tokens are looked at to see how steady they are."""
+"""The number of training tokens whose beliefs are looked at to see how steady they are."""
 _SMOOTHED = 0.1
-"""So much of the distributions where spectral-em begins is that of all words, or of all states."""
-
-_REPORTED = (
-    "symbols", "smallest_singular_value", "next_singular_value", "noise", "smallest_of_transitions",
-    "smallest_of_emissions", "resets", "clipped",
-)  # fmt: skip
-"""What ``lm train`` says of a model, if it has it."""
+"""The share of all words, or of all states, in the distributions where spectral-em begins."""
 
 _ARRAYS = {
     **container.VOCAB,
@@ -71,7 +66,6 @@ _ARRAYS = {
 
 
 def _check(loaded: container.Container) -> None:
-    """What the declarations of the arrays cannot say."""
     model, arrays = HmmModel.restored(loaded.described), loaded.arrays
     n, d = arrays["outputs"].shape
     sizes = {FULL: (0, n), REDUCED: (n, d), HIDDEN: (n, 1)}[model.form]
@@ -85,6 +79,14 @@ def _check(loaded: container.Container) -> None:
         raise ValueError("a word shares the symbol of a boundary")
     if model.form == HIDDEN and any((arrays[name] < 0).any() for name in ("start", "anew", "outputs", "maps")):
         raise ValueError("it has probabilities below zero")
+
+
+def _closed(table: Table) -> Table:
+    """The same probabilities, but the last state is that of the end: it emits the end and nothing else does."""
+    emission = table.emission.copy()
+    emission[END] = emission[:, -1] = 0.0
+    emission[END, -1] = 1.0
+    return table._replace(emission=emission)
 
 
 class HmmModel(HmmSettings, LanguageModel):
@@ -119,7 +121,6 @@ class HmmModel(HmmSettings, LanguageModel):
 
     @property
     def form(self) -> int:
-        """Which form its operators have."""
         return _FORMS[self.estimator]
 
     # ---- learning
@@ -127,16 +128,14 @@ class HmmModel(HmmSettings, LanguageModel):
     def fit(self, corpus: Corpus, dev: Corpus | None = None, *, checkpoint: Checkpoint | None = None) -> HmmModel:
         """Learn from a text; a development text chooses the share of unigrams; ``checkpoint`` keeps unfinished work."""
         corpus = self._take(corpus)
-        text = self._symbolise(corpus)
+        text, start = self._symbolise(corpus), None
         self.values_, self.history_ = np.empty(0), np.empty((0, 2))
-        if self.estimator == "em":
-            self.operators_ = self._maximised(text, None, checkpoint)
-        else:
-            operators = self._spectral(text)
-            if self.estimator == "spectral-em":
-                start = self._start_from(spectral.recover(operators, self.seed))
-                operators = self._maximised(text, start, checkpoint)
-            self.operators_ = operators
+        if self.estimator != "em":
+            self.operators_ = self._spectral(text)
+        if self.form == HIDDEN:
+            if self.estimator != "em":
+                start = self._start_from(spectral.recover(self.operators_, self.seed))
+            self.operators_ = self._maximised(text, start, checkpoint)
         if dev is not None:
             self._choose_share(self._take_dev(dev))
         some = corpus[: max(1, int(np.searchsorted(corpus.sentence_starts, _CHECKED)))]
@@ -145,8 +144,6 @@ class HmmModel(HmmSettings, LanguageModel):
 
     def _symbolise(self, corpus: Corpus) -> Corpus:
         """The text in symbols, every sentence with its end; ``symbols_``, ``within_`` and ``unigram_`` follow."""
-        for stale in "_turned", "_floors":
-            vars(self).pop(stale, None)
         vocab, self.symbols_ = vocabulary_of(self.vocab_, self.pool, None, "signature" if self.pool > 1 else "unknown")
         counts = self.vocab_.counts.astype(np.float64)
         counts[UNKNOWN] = max(counts[UNKNOWN], 1.0)  # it can come, though it never has
@@ -166,8 +163,7 @@ class HmmModel(HmmSettings, LanguageModel):
 
     @property
     def _count(self) -> Callable[..., Ngrams]:
-        n = len(self.unigram_)
-        return partial(count_ngrams, n_types=n + 1, order=WINDOW, end=n)
+        return partial(count_ngrams, n_types=len(self.unigram_) + 1, order=WINDOW, end=len(self.unigram_))
 
     def _spectral(self, text: Corpus) -> Operators:
         n, d, full = len(text.vocab), self.states + 1, self.estimator != "reduced"
@@ -190,15 +186,7 @@ class HmmModel(HmmSettings, LanguageModel):
             )
         openings = text.tokens[text.sentence_starts[:-1]]
         opening = np.bincount(openings, minlength=n) / len(text)
-        make = spectral.full_operators if full else spectral.reduced_operators
-        return make(windows, projection, opening, self.threads)
-
-    def _closed(self, table: Table) -> Table:
-        """The same counts, but the last state is that of the end: it emits the end and nothing else does."""
-        emission = table.emission.copy()
-        emission[END] = emission[:, -1] = 0.0
-        emission[END, -1] = 1.0
-        return table._replace(emission=emission)
+        return spectral.estimated_operators(windows, projection, opening, self.threads, reduced=not full)
 
     def _start_from(self, found: spectral.Parameters) -> Table:
         """Where EM begins: recovered parameters, made probabilities, with the end state last."""
@@ -214,22 +202,17 @@ class HmmModel(HmmSettings, LanguageModel):
         first, emission = cleaned(found.first[order], 1 / d), cleaned(found.emission[:, order], unigram)
         steps = cleaned(found.steps[np.ix_(order, order)], 1 / d)
         emission[START] = 0.0
-        return self._closed(Table(first, steps[None], emission))
+        return _closed(Table(first, steps[None], emission))
 
     def _maximised(self, text: Corpus, start: Table | None, checkpoint: Checkpoint | None) -> Operators:
         """EM from a start, or from several random ones: the likeliest end."""
-        checkpoint, best = checkpoint or Checkpoint(), -np.inf
+        checkpoint = checkpoint or Checkpoint()
         occurs = np.bincount(text.tokens, minlength=len(text.vocab)) > 0
         sizes = len(text.tokens), len(text), 1, self.states + 1
-        operators: Operators | None = None
+        tables = (start or _closed(from_nothing(occurs, *sizes, self.seed + n)) for n in range(self.restarts))
         with workers(self.workers, self.cluster) as pool:
-            for number in range(self.restarts):
-                table = start or self._closed(from_nothing(occurs, *sizes, self.seed + number))
-                found, history = self._run(text, table, pool, checkpoint)
-                likelihood = history[-1, 0] if len(history) else 0.0
-                if operators is None or likelihood > best:
-                    operators, best, self.history_ = found, likelihood, history
-        assert operators is not None
+            runs = [self._run(text, table, pool, checkpoint) for table in tables]
+        operators, self.history_ = max(runs, key=lambda run: run[1][-1, 0] if len(run[1]) else 0.0)
         return operators
 
     def _run(self, text: Corpus, start: Table, pool: Workers, checkpoint: Checkpoint) -> tuple[Operators, np.ndarray]:
@@ -258,26 +241,22 @@ class HmmModel(HmmSettings, LanguageModel):
     def _share(self) -> float:
         return self.chosen_.get("unigram_share", self.unigram_share)
 
-    def _conditions(self, sentences: int) -> dict[str, Any]:
+    def _conditions(self, sentences: int) -> dict[str, float]:
         """What theorems ask about: the smallest singular values, of pairs, of transitions and of emissions."""
-        found: dict[str, Any] = {}
+        found: dict[str, float] = {}
         if len(self.values_):
-            found |= {
-                "smallest_singular_value": float(self.values_[self.states]),
-                "next_singular_value": float(self.values_[self.states + 1 :].max(initial=0.0)),
-                "noise": float((self.provenance_["words"] + sentences) ** -0.5),
-            }
+            found["smallest_singular_value"] = self.values_[self.states]
+            found["next_singular_value"] = self.values_[self.states + 1 :].max(initial=0.0)
+            found["noise"] = (self.provenance_["words"] + sentences) ** -0.5
         if self.form == HIDDEN:
-            matrices = {"transitions": self.operators_.maps[0].T, "emissions": self.operators_.outputs}
-            found |= {
-                f"smallest_of_{name}": float(np.linalg.svd(each, compute_uv=False)[-1])
-                for name, each in matrices.items()
-            }
-        return found
+            for name, each in ("transitions", self.operators_.maps[0].T), ("emissions", self.operators_.outputs):
+                found[f"smallest_of_{name}"] = np.linalg.svd(each, compute_uv=False)[-1]
+        return {name: float(value) for name, value in found.items()}
 
     def summary(self) -> dict[str, Any]:
         figures = {"order": INFINITE, "method": "hmm", "estimator": self.estimator, "states": self.states}
-        known = {name: self.provenance_[name] for name in _REPORTED if name in self.provenance_}
+        of_text = ("sentences", "words", "types_in_text")
+        known = {name: value for name, value in self.provenance_.items() if name not in of_text}
         if len(self.history_):
             known |= {"passes": len(self.history_), "log_likelihood": float(self.history_[-1, 0])}
         return {**figures, **known, "unigram_share": self._share}
@@ -302,14 +281,11 @@ class HmmModel(HmmSettings, LanguageModel):
         """The symbols of a text with the belief before each and the number of resets, some sentences at a time."""
         starts = corpus.sentence_starts + np.arange(len(corpus) + 1)
         symbols = add_boundaries(self.symbols_[corpus.tokens], corpus.sentence_starts, 0, START, END)
-        first = 0
-        while first < len(corpus):
-            last = max(first + 1, int(np.searchsorted(starts, starts[first] + _AT_ONCE, side="right")) - 1)
+        for first, last in pairwise(chunks_of(corpus.lengths + 1, _AT_ONCE).tolist()):
             here = symbols[starts[first] : starts[last]]
             beliefs = np.empty((len(here), len(self.operators_.start)))
             resets = trace(self.form, self.operators_, here, starts[first : last + 1] - starts[first], beliefs)
             yield here, beliefs, resets
-            first = last
 
     def _predicted(self, corpus: Corpus) -> tuple[np.ndarray, np.ndarray]:
         """The symbols of a text, sentence ends included, and the prediction of each, without the unigram share."""
@@ -331,12 +307,10 @@ class HmmModel(HmmSettings, LanguageModel):
         return self._scored(corpus, np.log(mixed) + self.within_[words])
 
     def _distribution(self, context: list[str]) -> np.ndarray:
-        words, operators = context, self.operators_
-        if self._begins(context):
-            words = context[1:]
-        else:
+        operators, begins = self.operators_, self._begins(context)
+        if not begins:
             operators = operators._replace(start=operators.anew)
-        symbols = np.append(self.symbols_[self.vocab_.encode(words)], END).astype(np.int32)
+        symbols = np.append(self.symbols_[self.vocab_.encode(context[begins:])], END).astype(np.int32)
         beliefs = np.empty((len(symbols), len(operators.start)))
         trace(self.form, operators, symbols, np.array([0, len(symbols)]), beliefs)
         predicted = operators.outputs @ beliefs[-1]
@@ -349,8 +323,7 @@ class HmmModel(HmmSettings, LanguageModel):
         return result
 
     def steadiness(self, corpus: Corpus) -> dict[str, float]:
-        """How often, a symbol of a text, a belief begins anew (``resets``), and a prediction of what then comes is
-        below the least (``clipped``)."""
+        """How often per symbol a belief begins anew (``resets``), or a prediction is below the least (``clipped``)."""
         events, resets, clipped = 0, 0, 0
         for symbols, beliefs, count in self._beliefs(corpus.recode(self.vocab_)):
             values = (self.operators_.outputs[symbols] * beliefs).sum(axis=1)
@@ -358,10 +331,10 @@ class HmmModel(HmmSettings, LanguageModel):
         return {"resets": resets / max(1, events), "clipped": clipped / max(1, events)}
 
     def parameters(self) -> spectral.Parameters:
-        """Start, transitions and emissions, (len(vocab_), d): those of EM, or what estimated operators stand for, which
-        are not quite probabilities."""
-        if self.form == HIDDEN:
-            found = spectral.Parameters(self.operators_.start, self.operators_.maps[0].T, self.operators_.outputs)
-        else:
-            found = spectral.recover(self.operators_, self.seed)
+        """Start, transitions and emissions (len(vocab_), d): of EM, or nearly probabilities, of estimated operators."""
+        start, _, outputs, _, maps = self.operators_
+        hidden = self.form == HIDDEN
+        found = (
+            spectral.Parameters(start, maps[0].T, outputs) if hidden else spectral.recover(self.operators_, self.seed)
+        )
         return found._replace(emission=found.emission[self.symbols_] * np.exp(self.within_)[:, None])

@@ -30,24 +30,12 @@ from corpuscle import model as container
 from corpuscle.compiled import frozen
 from corpuscle.engine.ngrams.smoothing import kept_rows
 from corpuscle.engine.ngrams.trie import BackoffTables, Ngrams, frozen_ngrams, frozen_tables, look_up, suffixes_of
-from corpuscle.errors import InputError, SettingError, warn
+from corpuscle.errors import SettingError, warn
 from corpuscle.learning import Checkpoint
+from corpuscle.lm import loglinear_fitting as trials
 from corpuscle.lm.base import Events, LanguageModel
 from corpuscle.lm.kernels.loglinear import collapsed, longest_matches, score_rows, suffix_trie, with_all_words
-from corpuscle.lm.loglinear_fitting import (
-    BLOCK,
-    COLUMNS,
-    STATE,
-    Batches,
-    Development,
-    Fitting,
-    Objective,
-    Rules,
-    Search,
-    Shape,
-    may_collapse,
-)
-from corpuscle.lm.ngram import ROWS, NgramModel, check_rows
+from corpuscle.lm.ngram import ROWS, NgramModel, check_rows, consistent
 from corpuscle.lm.settings import AUTO, LogLinearSettings
 from corpuscle.settings import learned
 from corpuscle.text.corpus import Corpus
@@ -60,6 +48,14 @@ _HIGHEST = 500.0
 _MOST_ENTRIES = 1 << 28
 _MOST_TRIALS = 100
 
+_ARRAYS = {
+    **container.VOCAB,
+    **container.ITEMS,
+    **{name: array for name, array in ROWS.items() if name != "suffix"},
+    "added": container.Array("float64", ("rows",), low=-_HIGHEST, high=_HIGHEST, finite=True),
+    "history": container.Array("float64", ("blocks", trials.COLUMNS), finite=True),
+}
+
 
 class LogLinearModel(LogLinearSettings, LanguageModel):
     """A log-linear language model.
@@ -70,30 +66,14 @@ class LogLinearModel(LogLinearSettings, LanguageModel):
     """
 
     TUNES = True
-    PARTIAL = learning.partial("lm.loglinear", STATE)
+    PARTIAL = learning.partial("lm.loglinear", trials.STATE)
     STARTS = True
-    KIND: ClassVar[container.Kind] = container.Kind(
-        "lm.loglinear",
-        1,
-        {
-            **container.VOCAB,
-            **container.ITEMS,
-            **{name: array for name, array in ROWS.items() if name != "suffix"},
-            "added": container.Array("float64", ("rows",), low=-_HIGHEST, high=_HIGHEST, finite=True),
-            "history": container.Array("float64", ("blocks", COLUMNS), finite=True),
-        },
-        check=lambda loaded: _check(loaded),
-    )
-
+    KIND: ClassVar[container.Kind] = container.Kind("lm.loglinear", 1, _ARRAYS, check=lambda loaded: _check(loaded))
     SAVED: ClassVar = {"vocab_": container.Record(Vocab), "history_": container.Arrays("history")}
 
     ngrams_: Ngrams = learned()
     added_: np.ndarray = learned()
     history_: np.ndarray = learned()
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self.order_ = self.order
 
     def fit(
         self, corpus: Corpus, dev: Corpus | None = None, *, checkpoint: Checkpoint | None = None,
@@ -104,46 +84,49 @@ class LogLinearModel(LogLinearSettings, LanguageModel):
         since, or the order. ``checkpoint`` keeps unfinished work."""
         tuned = self._tuned(dev is not None)
         shape = self._shape(self._first()[1])
-        if self.collapse == "yes" and (reason := may_collapse(shape)):
+        if self.collapse == "yes" and (reason := trials.may_collapse(shape)):
             raise SettingError(f"collapse yes is not exact here: {reason}")
         corpus = self._take(corpus)
         if start is not None:
             corpus, self.vocab_ = corpus.recode(start.vocab_), start.vocab_
-        self.__dict__.pop("_ngram_model", None)
         ngrams = self._counting(corpus)()
         self.stays_here("gradients are added up over one tree")
         if (longest := int(np.count_nonzero(np.diff(ngrams.levels)))) < self.order:
             warn(f"no sentence is long enough for order {self.order}: the longest n-gram has {longest} words")
         if self.signed > 1:
-            self._check_room(ngrams)
+            most = (int(ngrams.levels[self.signed - 1]) + 1) * len(self.vocab_)
+            if most > _MOST_ENTRIES:
+                fewer = f"signed 1 has {len(self.vocab_):,}, and a higher min_count fewer"
+                raise SettingError(f"signed {self.signed} would have up to {most:,} weights; {fewer}")
             ngrams = with_all_words(ngrams, self.signed)
         tree = suffix_trie(ngrams, self._predictable)
         # A weight that is to be chosen may need the trie, so a tree that is collapsed has to be good for all of them.
-        if self.collapse != "no" and not may_collapse(shape._replace(weighted=0.5 if tuned[1] else shape.weighted)):
+        strictest = shape._replace(weighted=0.5) if tuned[1] else shape
+        if self.collapse != "no" and not trials.may_collapse(strictest):
             tree = collapsed(tree)
-        text = None if dev is None else Development(
+        text = None if dev is None else trials.Development(
             ngrams, self._symbols(self._take_dev(dev)), self._predictable, *self._ends
         )  # fmt: skip
 
-        def make(strength: float, weighted: float) -> Objective:
+        def make(strength: float, weighted: float) -> trials.Objective:
             uniform = self.estimator == "stochastic"
             shape = self._shape(weighted)
-            return Objective(tree, self._predictable, shape, strength, uniform=uniform, threads=self.threads)
+            return trials.Objective(tree, self._predictable, shape, strength, uniform=uniform, threads=self.threads)
 
         batches = None
         if self.estimator == "stochastic":
             entries = longest_matches(ngrams, self._symbols(corpus), *self._ends)[1]
-            batches = Batches(tree.entry_of[entries[entries >= 0]], self.batch_tokens, self.seed)
+            batches = trials.Batches(tree.entry_of[entries[entries >= 0]], self.batch_tokens, self.seed)
         weights = np.zeros(tree.n_entries)
         if start is not None:
             weights[tree.entry_of] = start.carried(ngrams) / make(*self._first()).row_slopes
-        search = Search(Rules(self.passes, self.tolerance, tuned, self.early), *self._first())
-        fitting = Fitting(make, weights, search, text, batches, self.steepness, self.noise)
+        search = trials.Search(self._first(), tuned, self.passes, self.tolerance, self.early)
+        fitting = trials.Fitting(make, weights, search, text, batches, self.steepness, self.noise)
         begun = "" if start is None else blake2b(start.added_.tobytes(), digest_size=16).hexdigest()
         facts = {"entries": tree.n_entries, "dev": "" if dev is None else dev.signature(), "start": begun}
-        blocks = -(-self.passes // BLOCK) * (_MOST_TRIALS if any(tuned) else 1)
+        blocks = -(-self.passes // trials.BLOCK) * (_MOST_TRIALS if any(tuned) else 1)
         self.history_ = (checkpoint or Checkpoint()).run(
-            fitting, blocks, columns=COLUMNS, facts=facts, converged=lambda: search.over,
+            fitting, blocks, columns=trials.COLUMNS, facts=facts, converged=lambda: search.over,
             title="passes by tens", note="strength {:.3g}, weighted {:.3g}, objective {:.5f}, development {:.4f}",
         ).history  # fmt: skip
         self._keep(ngrams, fitting)
@@ -156,37 +139,25 @@ class LogLinearModel(LogLinearSettings, LanguageModel):
 
     def _first(self) -> tuple[float, float]:
         """Strength and weight by depth of the first trial."""
-        strength, weighted = DEFAULTS[self.penalty]
-        return (
-            float(self.strength) if isinstance(self.strength, float) else strength,
-            float(self.weighted) if isinstance(self.weighted, float) else weighted,
-        )
+        given = zip((self.strength, self.weighted), DEFAULTS[self.penalty], strict=True)
+        strength, weighted = (value if isinstance(value, float) else usual for value, usual in given)
+        return strength, weighted
 
-    def _shape(self, weighted: float) -> Shape:
-        return Shape(self.penalty, weighted, self.weighting, self.signed)
+    def _shape(self, weighted: float) -> trials.Shape:
+        return trials.Shape(self.penalty, weighted, self.weighting, self.signed)
 
     def _tuned(self, has_dev: bool) -> tuple[bool, bool]:
         """Whether strength and weight by depth are to be chosen."""
-        open_ = [not isinstance(getattr(self, name), float) for name in ("strength", "weighted")]
         if not has_dev and AUTO in (self.strength, self.weighted):
             raise SettingError("strength or weighted auto needs a development text to choose on")
-        return (open_[0] and has_dev, open_[1] and has_dev)
+        return has_dev and not isinstance(self.strength, float), has_dev and not isinstance(self.weighted, float)
 
-    def _check_room(self, ngrams: Ngrams) -> None:
-        contexts = int(ngrams.levels[self.signed - 1]) + 1
-        entries = contexts * len(self.vocab_)
-        if entries > _MOST_ENTRIES:
-            raise SettingError(
-                f"signed {self.signed} would have up to {entries:,} weights; signed 1 has {len(self.vocab_):,}, and a "
-                "higher min_count fewer"
-            )
-
-    def _keep(self, ngrams: Ngrams, fitting: Fitting) -> None:
+    def _keep(self, ngrams: Ngrams, fitting: trials.Fitting) -> None:
         """Become what was found: the n-grams that add something to scores."""
         search = fitting.search
         self.strength_, self.weighted_ = search.best[1]
         objective = fitting.make(self.strength_, self.weighted_)
-        for name, tuned, value in zip(("strength", "weighted"), search.rules.tuned, search.best[1], strict=True):
+        for name, tuned, value in zip(("strength", "weighted"), search.tuned, search.best[1], strict=True):
             if tuned:
                 self.chosen_[name] = round(value, 6)
         added = objective.added(fitting.best)
@@ -204,21 +175,18 @@ class LogLinearModel(LogLinearSettings, LanguageModel):
     def carried(self, ngrams: Ngrams) -> np.ndarray:
         """What each of some n-grams in our words adds to scores: float64 (rows,); those that are new to us nothing."""
         added, levels = np.zeros(len(ngrams.words)), self.ngrams_.levels.tolist()
-        rows = np.arange(len(self.added_))
-        grams = self.ngrams_.words[:, None]
         added[: levels[1]] = self.added_[: levels[1]]
         contexts = np.repeat(np.arange(len(self.ngrams_.first_child) - 1), np.diff(self.ngrams_.first_child))
-        before = rows[: levels[1], None]
+        before = np.arange(levels[1])[:, None]
         for m in range(2, min(self.ngrams_.order, ngrams.order) + 1):
             here = slice(levels[m - 1], levels[m])
             above = contexts[here.start - levels[1] : here.stop - levels[1]] - levels[m - 2]
-            before = np.concatenate([before[above], grams[here]], 1)
+            before = np.column_stack([before[above], self.ngrams_.words[here]])
             found = look_up(ngrams, before)
             added[found[found >= 0]] = self.added_[here][found >= 0]
         return added
 
     def tables(self) -> BackoffTables:
-        """The model as a back-off model, exactly."""
         ngrams = self.ngrams_
         scores, totals = np.empty(len(self.added_)), np.empty(len(ngrams.first_child))
         base = frozen(np.where(self._predictable, 0.0, -np.inf), np.float64)
@@ -229,9 +197,8 @@ class LogLinearModel(LogLinearSettings, LanguageModel):
         scores[:n_types] -= totals[-1]
         scores[n_types:] -= totals[context]
         backoff = totals[ngrams.suffix[:contexts]] - totals[:contexts]  # a suffix of -1 finds the empty context
-        if np.isnan(scores).any() or np.isnan(backoff).any():
-            raise InputError(None, None, "the weights of this model leave nothing to some context")
-        return frozen_tables(ngrams.levels, ngrams.words, ngrams.first_child, ngrams.suffix, scores, backoff)
+        tables = frozen_tables(ngrams.levels, ngrams.words, ngrams.first_child, ngrams.suffix, scores, backoff)
+        return consistent(tables, "the weights of this model leave nothing to some context")
 
     @cached_property
     def _ngram_model(self) -> NgramModel:
@@ -261,7 +228,7 @@ class LogLinearModel(LogLinearSettings, LanguageModel):
 
     def summary(self) -> dict[str, Any]:
         """Penalty, what was chosen, how many weights there are and how many are not zero, the end of the history."""
-        trials = np.unique(self.history_[:, :2], axis=0, return_counts=True)[1]
+        blocks = np.unique(self.history_[:, :2], axis=0, return_counts=True)[1]
         return {
             "order": self.order_,
             "penalty": self.penalty,
@@ -270,7 +237,7 @@ class LogLinearModel(LogLinearSettings, LanguageModel):
             "parameters": self.provenance_["parameters"],
             "nonzero": self.provenance_["nonzero"],
             "ngrams": np.diff(self.ngrams_.levels).tolist(),
-            "passes": int(np.minimum(BLOCK * trials, self.passes).sum()),
+            "passes": int(np.minimum(trials.BLOCK * blocks, self.passes).sum()),
             "objective": float(self.history_[-1, 2]),
         }
 
@@ -290,7 +257,6 @@ class LogLinearModel(LogLinearSettings, LanguageModel):
 
 
 def _check(loaded: container.Container) -> None:
-    """Validate what a file claims to be before any kernel sees it."""
     check_rows(loaded)
     model = LogLinearModel.restored(loaded.described)
     if len(loaded.arrays["levels"]) - 1 > model.order:

@@ -1,8 +1,8 @@
 """What a log-linear language model minimises, how its weights are found, and how strong its penalty should be.
 
 The objective is the mean loss of a text over a suffix tree, and a penalty on weights: the passes of
-``lm.kernels.loglinear`` and the operators of ``lm.kernels.proximal``, joined to a ``Problem`` of
-``lm.kernels.proximal``. The tree is cut into parts of whole subtrees below the root. Parts go to threads, and what
+``lm.kernels.loglinear`` and the operators of ``lm.kernels.proximal``, joined to an
+``Objective``. The tree is cut into parts of whole subtrees below the root. Parts go to threads, and what
 they say to the root is added up in their order, so the number of threads changes nothing.
 
 Depth can count in two ways (``weighting``), with a = ``weighted``: a weight at depth d counts a^d times in scores
@@ -43,27 +43,19 @@ _PART = 1 << 18
 """About how many entries a thread deals with at a time."""
 _UNSEEN = 0.5
 """The frequency that words without occurrences have in the metric."""
-
-
 BLOCK = 10
-"""So many passes are one sweep of the learner, after which it looks where it stands."""
-_WINDOW = 5
-"""The tolerance is about so many blocks."""
-_PATIENCE = 4
-"""So many blocks may pass without a gain on the development text."""
+"""The number of passes in a sweep of the learner, after which it looks where it stands."""
+_WINDOW, _PATIENCE = 5, 4
+"""The number of blocks that the tolerance is about, and that may pass without a gain on the development text."""
 _GAIN = 1e-4
-"""In log probability a word, what counts as a gain on the development text."""
+"""In log probability per word, what counts as a gain on the development text."""
 STRENGTHS, WEIGHTS = 1.4, 1.15
 """The steps of strengths, and of weights by depth."""
-
 _FAR = 1e9
-"""No step is so long, and no run."""
-
+"""An upper bound of the length of a step, and of a run."""
 COLUMNS = 4
 STATE = {
-    "weights": Array("float64", ("entries",), finite=True),
-    "point": Array("float64", ("entries",), finite=True),
-    "best": Array("float64", ("entries",), finite=True),
+    **dict.fromkeys(("weights", "point", "best"), Array("float64", ("entries",), finite=True)),
     "numbers": Array("float64", ("numbers",), finite=True),
 }
 """What unfinished work keeps."""
@@ -95,9 +87,11 @@ def may_collapse(shape: Shape) -> str:
 
 
 class Objective:
-    """The mean loss of a text and ``strength`` / positions times a penalty; see ``Problem``.
+    """The mean loss of a text and ``strength`` / positions times a penalty, as ``Fista`` and ``Stochastic`` need it.
 
-    ``uniform``: the same metric for all words, as the stochastic method has it.
+    - ``uniform``: the same metric for all words, as the stochastic method has it;
+    - ``metric``: float64 (n,), see ``lm.kernels.proximal``; ``sizes``: int32 (n,), how many coordinates of one value
+      each number stands for, so that sums over coordinates count it as often. A gradient is that of one of them.
     """
 
     def __init__(
@@ -116,16 +110,14 @@ class Objective:
         price = self.strength / self.positions * factors[nodes] / self.metric
         self._forest = proximal.Forest(tree.entry_parents, self.sizes, frozen(price, np.float64))
         base = np.where(predictable, 0.0, -np.inf)
-        room = np.empty(tree.n_entries), np.empty(len(nodes)), np.empty(len(tree.parents)), np.empty(len(tree.parents))
         self._passes = passes.Passes(
-            tree.parents, tree.starts, tree.entry_parents, frozen(gains, np.float64), frozen(slopes, np.float64),
-            tree.ends, tree.counts, frozen(base, np.float64), room[0], room[2], room[3],
+            tree, frozen(gains, np.float64), frozen(slopes, np.float64), frozen(base, np.float64),
+            np.empty(tree.n_entries), np.empty(len(tree.parents)), np.empty(len(tree.parents)),
         )  # fmt: skip
-        self._scratch = room[1]
+        self._scratch = np.empty(tree.n_entries)
         self._heaps = proximal.heaps_of(tree.n_entries if shape.penalty == "tree-linf" else 0)
-        tops = np.flatnonzero(tree.parents == 0)
-        entries = np.diff(tree.starts[np.append(tops, len(tree.parents))])
-        self._parts = list(pairwise(np.append(tops, len(tree.parents))[chunks_of(entries, _PART)].tolist()))
+        edges = np.append(np.flatnonzero(tree.parents == 0), len(tree.parents))
+        self._parts = list(pairwise(edges[chunks_of(np.diff(tree.starts[edges]), _PART)].tolist()))
 
     def _by_depth(self) -> tuple[np.ndarray, np.ndarray]:
         """What weights count, and the factors of thresholds, float64 (nodes,) each."""
@@ -147,8 +139,9 @@ class Objective:
         ends, counts = self.tree.ends, self.tree.counts
         if entries is not None:
             ends, counts = np.zeros_like(ends), np.zeros_like(counts)
-            passes.count_positions(self.tree.starts, self.tree.entry_parents, frozen(entries, np.int32), ends, counts)
-        self._passes = self._passes._replace(ends=frozen(ends, np.int32), counts=frozen(counts, np.int32))
+            passes.count_positions(self.tree, frozen(entries, np.int32), ends, counts)
+        seen = self.tree._replace(ends=frozen(ends, np.int32), counts=frozen(counts, np.int32))
+        self._passes = self._passes._replace(tree=seen)
         self.positions = int(ends.sum())
 
     def _each(self, function: Callable[[int, int, int], Any]) -> list[Any]:
@@ -181,63 +174,41 @@ class Objective:
         return total / self.positions if np.isfinite(total) else np.inf
 
     def update(self, point: np.ndarray, gradient: np.ndarray, scale: float, out: np.ndarray) -> None:
-        """A step against the gradient, negative weights to zero, and the proximal operator of the penalty."""
-        depths, starts, signed = self.tree.depths, self.tree.starts, self.shape.signed
+        """A step against the gradient, negative weights to zero, and the proximal operator of the penalty: the formula
+        of ``lm.kernels.proximal``, ``scale`` being h."""
+        forest, heaps, room, parts = self._forest, self._heaps, self._scratch, len(self._parts)
+        signed, top = self.shape.signed, int(self.tree.starts[1])
 
         def descend(first: int, last: int) -> tuple[int, int]:
-            passes.descend(starts, depths, (point, gradient), self.metric, scale, signed, out, first, last)
+            passes.descend(self.tree, point, gradient, self.metric, scale, signed, out, first, last)
             return self._entries(first, last)
 
         if self._kind < 2:
 
             def alone(_: int, first: int, last: int) -> None:
-                proximal.each_alone(self._forest.thresholds, scale, self._kind == 0, *descend(first, last), out)
+                proximal.each_alone(forest.thresholds, scale, self._kind == 0, *descend(first, last), out)
 
             alone(0, 0, 1)
             self._each(alone)
-        elif self.shape.penalty == "tree-l2":
-            self._shrink(descend, scale, out)
+            return
+        # penalties of trees: all parts up, then the root with what they have left to it; the root down, then all parts
+        left: Any = np.zeros((parts, top))
+        up, down = proximal.shrink_up, proximal.shrink_down
+        if self.shape.penalty == "tree-linf":
+            up, down = proximal.cut_up, proximal.cut_down
+            heads, masses = np.full((parts, top), proximal.EMPTY, np.int32), left
+            left = [(heaps, *pair) for pair in zip(heads, masses, strict=True)]
+        self._each(lambda part, first, last: up(forest, out, scale, *descend(first, last), top, left[part], room))
+        if self.shape.penalty == "tree-linf":
+            proximal.merge_heads(heaps, heads)
+            left = heaps, heads[0], masses.sum(0)
         else:
-            self._cut(descend, scale, out)
-
-    def _shrink(self, descend: Callable[[int, int], tuple[int, int]], scale: float, out: np.ndarray) -> None:
-        """Tree l2 of all parts, then of the root, then down again."""
-        top, shares = int(self.tree.starts[1]), self._scratch
-        squares = np.zeros((len(self._parts), top))
-
-        def up(number: int, first: int, last: int) -> None:
-            proximal.shrink_up(self._forest, out, scale, *descend(first, last), top, squares[number], shares)
-
-        def down(_: int, first: int, last: int) -> None:
-            proximal.shrink_down(self._forest, *self._entries(first, last), shares, out)
-
-        self._each(up)
-        descend(0, 1)
-        proximal.shrink_up(self._forest, out, scale, 0, top, top, squares.sum(0), shares)
-        down(0, 0, 1)
-        self._each(down)
-
-    def _cut(self, descend: Callable[[int, int], tuple[int, int]], scale: float, out: np.ndarray) -> None:
-        """Tree l-infinity of all parts, then of the root, then down again."""
-        top, heights, parts = int(self.tree.starts[1]), self._scratch, len(self._parts)
-        heads, masses = np.full((parts, top), -1, np.int32), np.zeros((parts, top))
-
-        def up(number: int, first: int, last: int) -> None:
-            part, left = descend(first, last), (heads[number], masses[number])
-            proximal.cut_up(self._forest, out, scale, part, top, left, self._heaps, heights)
-
-        def down(_: int, first: int, last: int) -> None:
-            proximal.cut_down(self._forest, *self._entries(first, last), heights, out)
-
-        self._each(up)
-        descend(0, 1)
-        proximal.merge_heads(self._heaps, heads)
-        proximal.cut_up(self._forest, out, scale, (0, top), top, (heads[0], masses.sum(0)), self._heaps, heights)
-        down(0, 0, 1)
-        self._each(down)
+            left = left.sum(0)
+        up(forest, out, scale, *descend(0, 1), top, left, room)
+        down(forest, 0, top, room, out)
+        self._each(lambda _, first, last: down(forest, *self._entries(first, last), room, out))
 
     def penalty(self, point: np.ndarray) -> float:
-        """What the penalty takes at a point."""
         return float(proximal.penalty_of(self._forest, self.metric, self._kind, point, self._scratch))
 
     @property
@@ -283,34 +254,31 @@ class Batches:
         objective.see(self.entries[self._order[step * self.size : (step + 1) * self.size]])
 
 
-class Rules(NamedTuple):
-    """When a trial ends: after so many ``passes``, when less than ``tolerance`` is gained, or, ``early``, when the
-    development text gains nothing; ``tuned`` says whether strength and weight are to be chosen."""
-
-    passes: int
-    tolerance: float
-    tuned: tuple[bool, bool] = (False, False)
-    early: bool = True
-
-
 class Search:
     """Where the trials go, from rows of the history: strength, weight by depth, objective, log probability of the
-    development text (0 if there is none)."""
+    development text (0 if there is none). ``first``: strength and weight by depth of the first trial, and ``tuned``:
+    which of them are to be chosen.
 
-    def __init__(self, rules: Rules, strength: float, weighted: float):
-        self.rules, self.first = rules, (strength, weighted)
-        self.trial, self.over = self.first, False
+    A trial ends after so many ``passes``, when less than ``tolerance`` is gained, or, ``early``, when the development
+    text gains nothing.
+    """
+
+    def __init__(
+        self, first: tuple[float, float], tuned: tuple[bool, bool], passes: int, tolerance: float, early: bool
+    ):
+        self.passes, self.tolerance, self.tuned, self.early = passes, tolerance, tuned, early
+        self.trial, self.over = first, False
         self.rows: list[tuple[float, ...]] = []
-        self.best: tuple[float, tuple[float, float]] = (-np.inf, self.first)
-        self._axis = 0 if rules.tuned[0] else 1
+        self.best: tuple[float, tuple[float, float]] = (-np.inf, first)
+        self._axis = 0 if tuned[0] else 1
         self._factor = (STRENGTHS, WEIGHTS)[self._axis]
-        self._tried, self._improved = {self.first}, False
+        self._tried, self._improved = {first}, False
 
     def see(self, row: tuple[float, ...]) -> tuple[bool, bool]:
         """Take a row in: whether it is the best so far, and whether another trial begins with it (or none)."""
         self.rows.append(row)
         is_done = self._is_done()
-        counts = self.rules.early or is_done  # else a trial is judged by its end
+        counts = self.early or is_done  # else a trial is judged by its end
         is_best = counts and (row[3] > self.best[0] or row[3] == 0.0)
         self._improved = self._improved or (counts and row[3] > self.best[0] + _GAIN)
         if is_best:
@@ -320,24 +288,22 @@ class Search:
         return is_best, is_done
 
     def _is_done(self) -> bool:
-        """Whether the present trial gains nothing any more."""
         rows = self.rows
-        if len(rows) * BLOCK >= self.rules.passes:
+        if len(rows) * BLOCK >= self.passes:
             return True
-        if self.rules.early and rows[-1][3] != 0.0 and len(rows) > _PATIENCE:
+        if self.early and rows[-1][3] != 0.0 and len(rows) > _PATIENCE:
             gains = [row[3] for row in rows]
             if max(gains[-_PATIENCE:]) < max(gains[:-_PATIENCE]) + _GAIN:
                 return True
-        return len(rows) > _WINDOW and rows[-1 - _WINDOW][2] - rows[-1][2] < self.rules.tolerance * abs(rows[-1][2])
+        return len(rows) > _WINDOW and rows[-1 - _WINDOW][2] - rows[-1][2] < self.tolerance * abs(rows[-1][2])
 
     def _next(self) -> None:
-        """Choose the next trial, or none."""
         improved, self.rows, self._improved = self._improved, [], False
-        while any(self.rules.tuned):
+        while any(self.tuned):
             if not improved and self._factor > 1.0:  # not this way: try the other
                 self._factor, improved = 1.0 / self._factor, True
             elif not improved:  # neither way: the other axis
-                if self._axis == 1 or not self.rules.tuned[1]:
+                if self._axis == 1 or not self.tuned[1]:
                     break
                 self._axis, self._factor, improved = 1, WEIGHTS, True
             trial = list(self.best[1])
@@ -366,7 +332,6 @@ class Fitting:
         self._begin(weights)
 
     def _begin(self, weights: np.ndarray) -> None:
-        """A trial from some weights."""
         self.objective = self.make(*self.search.trial)
         if self.batches is None:
             self.optimiser: Fista | Stochastic = Fista(self.objective, weights)
@@ -377,11 +342,10 @@ class Fitting:
 
     def steps(self, sweep: int) -> int:
         """Passes of a block, or batches of them; the last block of a trial may be shorter."""
-        passes = min(BLOCK, self.search.rules.passes - BLOCK * len(self.search.rows))
+        passes = min(BLOCK, self.search.passes - BLOCK * len(self.search.rows))
         return passes * (1 if self.batches is None else self.batches.number)
 
     def step(self, sweep: int, number: int) -> None:
-        """A pass, or a batch of one."""
         if self.batches is not None:
             inside, batch = divmod(number, self.batches.number)
             self.batches.show(self.objective, sweep * BLOCK + inside, batch)

@@ -21,6 +21,7 @@ its perplexity.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -45,6 +46,7 @@ from corpuscle.text.settings import ReadingSettings, TextSettings
 from corpuscle.text.vocab import END, FIRST, START, UNKNOWN, Vocab
 
 _MAX_MODELS = 100
+_SHARES = container.Array("float64", ("models",), low=0.0, high=1.0 + 1e-9, finite=True)
 
 
 def _components() -> dict[str, Any]:
@@ -70,15 +72,8 @@ class Mixture(LanguageModel):
     """
 
     KIND: ClassVar[container.Kind] = container.Kind(
-        "lm.mixture",
-        1,
-        {"weights": container.Array("float64", ("models",), low=0.0, high=1.0 + 1e-9, finite=True)} | container.ITEMS,
-        components=lambda extra: dict.fromkeys(
-            map(str, range(_size(extra))), tuple(model.KIND for model in _components().values())
-        ),
-        check=lambda loaded: _check(loaded),
+        "lm.mixture", 1, {"weights": _SHARES, **container.ITEMS}, lambda extra: _kinds(extra), lambda file: _check(file)
     )
-
     SAVED: ClassVar = {"weights_": container.Arrays("weights", copied=True)}
 
     def __init__(self, models: Sequence[LanguageModel], *, passes: int = 1000, tolerance: float = 1e-8):
@@ -99,10 +94,8 @@ class Mixture(LanguageModel):
         self.weights_ = np.full(len(models), 1.0 / len(models))
         self.items_ = np.unique(np.concatenate([model.items_ for model in models]))
         self.tuning_items_ = np.unique(np.concatenate([model.tuning_items_ for model in models]))
-        # The words of the mixture in each model; those that it lacks, and the share of its unknown word that they get.
-        self._ids = [model.vocab_.mapping_from(self.vocab_) for model in models]
-        self._foreign = [ids == UNKNOWN for ids in self._ids]
-        self._share = [1.0 / np.count_nonzero(foreign) for foreign in self._foreign]
+        # each model with the words of the mixture in it, UNKNOWN for those that share the probability of that
+        self._parts = [(model, model.vocab_.mapping_from(self.vocab_)) for model in models]
 
     @property
     def reading(self) -> dict[str, Any]:
@@ -124,29 +117,26 @@ class Mixture(LanguageModel):
     def component_logs(self, corpus: Corpus) -> np.ndarray:
         """log P of every event of a text under each model, float64 (n_models, n_events)."""
         logs, corpus = [], corpus.recode(self.vocab_)
-        for model, ids, foreign, share in zip(self.models, self._ids, self._foreign, self._share, strict=True):
-            events = model.events(corpus.map_tokens(ids, model.vocab_))
-            lacking = foreign[corpus.tokens]
+        for model, ids in self._parts:
+            inner = corpus.map_tokens(ids, model.vocab_)
+            events, lacking = model.events(inner), inner.tokens == UNKNOWN
             if self.boundary != "none":
                 lacking = events_of(corpus, lacking)
-            logs.append(events.log_probability + np.where(lacking, np.log(share), 0.0))
+            logs.append(events.log_probability + np.where(lacking, np.log(1.0 / np.count_nonzero(ids == UNKNOWN)), 0.0))
         return np.array(logs)
 
     def _events(self, corpus: Corpus) -> Events:
         logs = self.component_logs(corpus)
         # Added up model by model: a product of matrices rounds an event by what stands beside it.
         shares = (weight * np.exp(of_model) for weight, of_model in zip(self.weights_, logs, strict=True))
-        probability = sum(shares, 0.0)
         with np.errstate(divide="ignore"):
-            return self._scored(corpus, np.log(probability))
+            return self._scored(corpus, np.log(sum(shares, 0.0)))
 
     def _distribution(self, context: list[str]) -> np.ndarray:
         total = np.zeros(len(self.vocab_))
-        parts = zip(self.weights_, self.models, self._ids, self._foreign, self._share, strict=True)
-        for weight, model, ids, foreign, share in parts:
-            inner = model.distribution(context)
-            here = inner[ids]
-            here[foreign] = inner[UNKNOWN] * share
+        for weight, (model, ids) in zip(self.weights_, self._parts, strict=True):
+            here = model.distribution(context)[ids]
+            here[ids == UNKNOWN] *= 1.0 / np.count_nonzero(ids == UNKNOWN)
             total += weight * here
         return total
 
@@ -164,11 +154,11 @@ class Mixture(LanguageModel):
         return cls([classes[part.kind].from_container(part) for part in parts])
 
 
-def _size(extra: Any) -> int:
+def _kinds(extra: Any) -> dict[str, tuple[container.Kind, ...]]:
     size = extra["models"]
     if type(size) is not int or not 2 <= size <= _MAX_MODELS:
         raise ValueError(f"a mixture of {size!r} models")
-    return size
+    return dict.fromkeys(map(str, range(size)), tuple(model.KIND for model in _components().values()))
 
 
 def _check(loaded: container.Container) -> None:
@@ -187,22 +177,15 @@ class CacheModel(CacheSettings, LanguageModel):
     """
 
     KIND: ClassVar[container.Kind] = container.Kind(
-        "lm.cache",
-        1,
-        {
-            **container.VOCAB,
-            **container.ITEMS,
-            "base": container.Array("float64", ("types+3",), low=0.0, high=1.0 + 1e-9, finite=True),
-        },
+        "lm.cache", 1, {**container.VOCAB, **container.ITEMS, "base": replace(_SHARES, shape=("types+3",))}
     )
-
     SAVED: ClassVar = {"vocab_": container.Record(Vocab), "base_": container.Arrays("base")}
 
     by_document = True
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self.order_ = 1
+        self.order_, self._decay = 1, 0.5 ** (1.0 / self.half_life)
 
     def fit(self, corpus: Corpus) -> CacheModel:
         """Learn how common words are; what may be predicted has been seen once more than in the text."""
@@ -212,10 +195,6 @@ class CacheModel(CacheSettings, LanguageModel):
         counts[~self._predictable] = 0.0
         self.base_ = counts / counts.sum()
         return self
-
-    @property
-    def _decay(self) -> float:
-        return 0.5 ** (1.0 / self.half_life)
 
     def _events(self, corpus: Corpus) -> Events:
         symbols, starts = corpus.tokens, corpus.sentence_starts
@@ -238,7 +217,7 @@ class CacheModel(CacheSettings, LanguageModel):
 PAYS = 1e-3
 """A part stays if perplexity would rise by this share without it."""
 MOST_SAMPLED, SWEEPS = 5_000_000, 50
-"""A Pitman-Yor model takes minutes for so many words."""
+"""The most words for which a Pitman-Yor model is tried, which then takes minutes, and its sweeps."""
 CLASSES, PASSES = 256, 5
 """Of the class n-gram."""
 
@@ -254,10 +233,6 @@ class AutoModel(AutoSettings, LanguageModel):
     by_document = True  # it may be, until it is known which models pay
     best_: LanguageModel = learned()
     parts_: dict[str, dict[str, float]] = learned()
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self.order_ = self.order
 
     @property
     def method_name(self) -> str:

@@ -39,15 +39,13 @@ from corpuscle.text.vocab import END, START, UNKNOWN, Vocab
 
 AUTO_ORDERS = 6
 """Order ``auto`` tries this many."""
-_CONTRADICTORY = "the counts of this model contradict one another"
 FEW = 10_000
-"""So many events are read straight from the counts before the model is laid out: by then that would have paid."""
+"""The number of events that are read straight from the counts before it pays to lay out the model."""
 MARGIN = 48 << 20
-"""Of a limit to memory, for what is small: kernels that have not been used yet, blocks of files, the header of the
-model."""
+"""Of a memory limit, for what is small: kernels not yet used, blocks of files, the header of the model."""
 LEAST_SYMBOLS, MOST_CHUNKS = 1 << 18, 64
-"""A chunk of the text that is counted within such a limit is not shorter than this, and there are not
-more of them: a merge of very many would take long."""
+"""The least length of a chunk that is counted within such a limit, and the greatest number of them: a merge of very
+many would take long."""
 ROWS = {
     "levels": container.Array("int64", ("levels",), low=0),
     "words": container.Array("int32", ("rows",), low=0, high="types+3"),
@@ -55,6 +53,16 @@ ROWS = {
     "suffix": container.Array("int32", ("rows",), low=-1),
 }
 """The arrays of a trie in a file, see ``engine.ngrams.trie.Ngrams``."""
+_ARRAYS = {
+    **container.VOCAB,
+    **container.ITEMS,
+    **ROWS,
+    "suffix": replace(ROWS["suffix"], optional=True),
+    "discounts": container.Array("float64", ("orders", 4), finite=True),
+    "counts": container.Array("int32", ("rows",), low=0, optional=True),
+    "log_probability": container.Array("float32", ("rows",), optional=True),
+    "backoff": container.Array("float32", ("contexts",), optional=True),
+}
 
 
 @dataclass(frozen=True)
@@ -81,29 +89,13 @@ class NgramModel(NgramSettings, LanguageModel):
     Learned: ``vocab_``, ``ngrams_`` (counts; None if pruned or imported), ``discounts_`` (order, 4), ``tables_``.
     """
 
-    KIND: ClassVar[container.Kind] = container.Kind(
-        "lm.ngram",
-        1,
-        {
-            **container.VOCAB,
-            **container.ITEMS,
-            **ROWS,
-            "suffix": replace(ROWS["suffix"], optional=True),
-            "discounts": container.Array("float64", ("orders", 4), finite=True),
-            "counts": container.Array("int32", ("rows",), low=0, optional=True),
-            "log_probability": container.Array("float32", ("rows",), optional=True),
-            "backoff": container.Array("float32", ("contexts",), optional=True),
-        },
-        check=lambda loaded: _check_loaded(loaded),
-    )
-
+    KIND: ClassVar[container.Kind] = container.Kind("lm.ngram", 1, _ARRAYS, check=lambda loaded: _check_loaded(loaded))
     TUNES = True
     CLASSES = True
     ngrams_: Ngrams | None = learned()
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self.order_ = self.order if isinstance(self.order, int) else 0
         self._tables: BackoffTables | None = None
         self._walked = 0
 
@@ -123,8 +115,6 @@ class NgramModel(NgramSettings, LanguageModel):
             raise SettingError("order auto needs a development text to choose on")
         if self.memory is not None and (dev is not None or self.prune or self.entropy or self.cluster is not None):
             raise SettingError("memory limits counting alone: not with a development text, prune, entropy or a cluster")
-        for name in ("automaton_", "_ranked", "_own_adjusted"):
-            self.__dict__.pop(name, None)
         self._tables, self._walked = None, 0
         corpus = self._take(corpus)
         self.order_ = AUTO_ORDERS if self.order == "auto" else int(self.order)
@@ -163,7 +153,6 @@ class NgramModel(NgramSettings, LanguageModel):
         if self.ngrams_ is None or not 1 <= order <= self.order_:
             raise SettingError(f"a model with counts has orders from 1 to {self.order_}, not {order}")
         other = self._passed_on(self.replace(order=order))
-        other.order_ = order
         other._set_counts(trie.truncate(self.ngrams_, order), None)
         return other
 
@@ -190,65 +179,45 @@ class NgramModel(NgramSettings, LanguageModel):
 
     @property
     def _adjusting(self) -> dict[str, Any]:
-        """How counts are adjusted, see ``smoothing.adjusted_counts``."""
         return {"start": START, "keep_start": self.boundary == "single", "raw": FAMILY[self.method].raw}
 
     def _adjusted(self, ngrams: Ngrams) -> np.ndarray:
         return smoothing.adjusted_counts(ngrams, **self._adjusting)
 
-    def _count_of_counts(self, ngrams: Ngrams) -> np.ndarray:
-        return smoothing.count_of_counts(ngrams, **self._adjusting)
-
     def _estimate(self, ngrams: Ngrams, adjusted: np.ndarray, discounts: np.ndarray) -> BackoffTables:
+        interpolated, uniform = FAMILY[self.method].interpolated, self.unigram == "uniform"
         return smoothing.estimate(
-            ngrams,
-            adjusted,
-            discounts,
-            interpolated=FAMILY[self.method].interpolated,
-            predictable=self._predictable,
-            uniform=self.unigram == "uniform",
+            ngrams, adjusted, discounts, interpolated=interpolated, predictable=self._predictable, uniform=uniform
         )
 
     def _best_order(self, ngrams: Ngrams, dev: Corpus) -> int:
         """The order at which the development text is most likely, with the given or else estimated discounts."""
-        modified = FAMILY[self.method].modified
-        likelihoods = []
-        for order in range(1, ngrams.order + 1):
-            shorter = trie.truncate(ngrams, order)
-            adjusted = self._adjusted(shorter)
-            if self.discounts is not None:
-                discounts = self._given_discounts(order)
-            else:
-                discounts = smoothing.good_turing_discounts(self._count_of_counts(shorter), modified).values
-            likelihoods.append(self._likelihood(shorter, adjusted, discounts, dev))
+        shorter = [trie.truncate(ngrams, order) for order in range(1, ngrams.order + 1)]
+        likelihoods = [self._likelihood(each, self._adjusted(each), self._discounts(each), dev) for each in shorter]
         self.chosen_["order"] = int(np.argmax(likelihoods)) + 1
         return self.chosen_["order"]
 
-    def _given_discounts(self, order: int) -> np.ndarray:
-        assert self.discounts is not None
-        orders = AUTO_ORDERS if self.order == "auto" else order
-        return given_discounts(self.discounts, orders, FAMILY[self.method].modified)[:order]
+    def _discounts(self, ngrams: Ngrams, *, complain: bool = False) -> np.ndarray:
+        """The given or else estimated discounts; ``complain`` where these cannot be estimated."""
+        modified = FAMILY[self.method].modified
+        if self.discounts is not None:
+            orders = AUTO_ORDERS if self.order == "auto" else ngrams.order
+            return given_discounts(self.discounts, orders, modified)[: ngrams.order]
+        counts = smoothing.count_of_counts(ngrams, **self._adjusting)
+        if complain:
+            return estimated_discounts(counts, modified, self.strict)
+        return smoothing.good_turing_discounts(counts, modified).values
 
     def _likelihood(self, ngrams: Ngrams, adjusted: np.ndarray, discounts: np.ndarray, dev: Corpus) -> float:
-        """Mean log probability of the events of a development text that have a probability at all."""
         automaton = trie.automaton(self._estimate(ngrams, adjusted, discounts))
         return self._mean_score(automaton, dev, f"with unigram {self.unigram} ")
 
     def _set_counts(self, ngrams: Ngrams, dev: Corpus | None) -> None:
-        self.ngrams_ = ngrams
-        modified = FAMILY[self.method].modified
-        if self.discounts is not None:
-            self.discounts_ = self._given_discounts(self.order_)
+        """Become the model of these counts; discounts that are not given are chosen on a development text."""
+        self.ngrams_, self.discounts_ = ngrams, self._discounts(ngrams, complain=dev is None)
+        if dev is None or self.discounts is not None:
             return
-        counts = self._count_of_counts(ngrams)
-        if dev is None:
-            self.discounts_ = estimated_discounts(counts, modified, self.strict)
-            return
-        self.discounts_ = smoothing.good_turing_discounts(counts, modified).values
-        self._tune_discounts(ngrams, self._adjusted(ngrams), dev)
-
-    def _tune_discounts(self, ngrams: Ngrams, adjusted: np.ndarray, dev: Corpus) -> None:
-        method = FAMILY[self.method]
+        method, adjusted = FAMILY[self.method], self._adjusted(ngrams)
         if method.interpolated and self.unigram == "uniform":
             end = END if self.boundary != "none" else -1
             objective = interpolated_objective(ngrams, adjusted, self._predictable, self._symbols(dev), end)
@@ -263,12 +232,9 @@ class NgramModel(NgramSettings, LanguageModel):
     def _prune(self, tables: BackoffTables, counts: np.ndarray, prune: tuple[int, ...], entropy: float) -> None:
         """Become what is left of a model; ``counts`` (rows,) are needed for ``prune`` alone."""
         if prune:
-            keep = np.ones(len(counts), bool)
-            levels = tables.levels.tolist()
-            for m in range(2, tables.order + 1):
-                threshold = prune[min(m, len(prune)) - 1]
-                keep[levels[m - 1] : levels[m]] = counts[levels[m - 1] : levels[m]] > threshold
-            tables = smoothing.prune_rows(tables, keep)
+            limits = [-1, *(prune[min(m, len(prune)) - 1] for m in range(2, tables.order + 1))]  # all words stay
+            kept = counts > np.repeat(np.array(limits, np.int32), np.diff(tables.levels))
+            tables = smoothing.prune_rows(tables, kept)
         if entropy:
             divergence = smoothing.relative_entropy(tables, START, END)
             tables = smoothing.prune_rows(tables, np.expm1(divergence) >= entropy)
@@ -304,10 +270,7 @@ class NgramModel(NgramSettings, LanguageModel):
         if self._tables is not None:
             return self._tables
         assert self.ngrams_ is not None
-        tables = self._estimate(self.ngrams_, self._adjusted(self.ngrams_), self.discounts_)
-        if np.isnan(tables.log_probability).any() or np.isnan(tables.backoff).any():
-            raise InputError(None, None, _CONTRADICTORY)
-        return tables
+        return consistent(self._estimate(self.ngrams_, self._adjusted(self.ngrams_), self.discounts_))
 
     @cached_property
     def _own_adjusted(self) -> np.ndarray:
@@ -321,15 +284,12 @@ class NgramModel(NgramSettings, LanguageModel):
         return trie.automaton(self.tables_)
 
     def _events(self, corpus: Corpus) -> Events:
-        return self._scored(corpus, self._scores(corpus))
-
-    def _scores(self, corpus: Corpus) -> np.ndarray:
-        """Log probability of every event: the first few read straight from the counts, where the method allows it;
-        for more of them, and for an empty text, the model is laid out as ``automaton_``."""
+        """The first few events are read straight from the counts, where the method allows it; for more of them, and for
+        an empty text, the model is laid out as ``automaton_``."""
         events, bounded = len(corpus.tokens) + len(corpus), self.boundary != "none"
         is_small = 0 < events <= FEW - self._walked and "automaton_" not in self.__dict__
         if not is_small or self.ngrams_ is None or not FAMILY[self.method].interpolated:
-            return self._score(self.automaton_, corpus)
+            return super()._events(corpus)
         self._walked += events
         scores = score_few(
             self.ngrams_, self._own_adjusted, self.discounts_, corpus.tokens,
@@ -337,8 +297,8 @@ class NgramModel(NgramSettings, LanguageModel):
             uniform=self.unigram == "uniform", start=START, left=self._left, end=END if bounded else -1,
         )  # fmt: skip
         if np.isnan(scores).any():
-            raise InputError(None, None, _CONTRADICTORY)
-        return scores
+            raise InputError(None, None, CONTRADICTORY)
+        return self._scored(corpus, scores)
 
     def next_words(self, context: str | Sequence[str], k: int = 10) -> list[tuple[str, float]]:
         """The k most likely next words with their probabilities, without a look at the whole vocabulary."""
@@ -411,9 +371,18 @@ def _streams(model: NgramModel, corpus: Corpus, size: int) -> Iterator[tuple[np.
         yield model._symbols(corpus[first:last]), 1
 
 
+CONTRADICTORY = "the counts of this model contradict one another"
+
+
+def consistent(tables: BackoffTables, otherwise: str = CONTRADICTORY) -> BackoffTables:
+    """The same tables, if all their numbers are numbers."""
+    if np.isnan(tables.log_probability).any() or np.isnan(tables.backoff).any():
+        raise InputError(None, None, otherwise)
+    return tables
+
+
 def check_rows(loaded: container.Container) -> None:
-    """Raise ``ValueError`` unless levels, children, suffixes and words make a trie: what kernels rely on beyond the
-    ranges of the arrays."""
+    """Raise ``ValueError`` unless levels, children, suffixes and words make a trie, on which kernels rely."""
     arrays = loaded.arrays
     levels, first_child, suffix = arrays["levels"], arrays["first_child"], arrays.get("suffix")
     order = len(levels) - 1
@@ -442,7 +411,6 @@ def check_rows(loaded: container.Container) -> None:
 
 
 def _check_loaded(loaded: container.Container) -> None:
-    """Validate what a file claims to be before any kernel sees it."""
     has_counts = "counts" in loaded.arrays
     has_tables = "log_probability" in loaded.arrays and "backoff" in loaded.arrays
     if has_counts == has_tables:
@@ -531,8 +499,7 @@ def tune(start: np.ndarray, modified: bool, objective: Objective) -> np.ndarray:
 
     order = len(start)
     width = 3 if modified else 1
-    highest = np.arange(1, 4) if modified else np.ones(1)
-    bounds = [(_MARGIN, high - _MARGIN) for _ in range(order) for high in highest]
+    highest = np.tile(np.arange(1.0, width + 1), order) - _MARGIN
 
     def unpack(flat: np.ndarray) -> np.ndarray:
         discounts = np.zeros((order, 4))
@@ -547,10 +514,10 @@ def tune(start: np.ndarray, modified: bool, objective: Objective) -> np.ndarray:
         slope = np.empty_like(flat)
         for i in range(len(flat)):
             nudged = flat.copy()
-            nudged[i] += 1e-4 if flat[i] + 1e-4 < bounds[i][1] else -1e-4
+            nudged[i] += 1e-4 if flat[i] + 1e-4 < highest[i] else -1e-4
             slope[i] = (objective(unpack(nudged))[0] - value) / (nudged[i] - flat[i])
         return value, slope
 
-    first = np.clip(start[:, 1 : 1 + width].ravel(), [b[0] for b in bounds], [b[1] for b in bounds])
+    first, bounds = np.clip(start[:, 1 : 1 + width].ravel(), _MARGIN, highest), [(_MARGIN, high) for high in highest]
     best = minimize(value_and_slope, first, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": 100})
     return unpack(best.x)

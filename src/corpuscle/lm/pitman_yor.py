@@ -36,7 +36,7 @@ from corpuscle.lm.settings import INFINITE, HpySettings
 from corpuscle.model import Array, prefixed, stripped
 from corpuscle.random import Random
 from corpuscle.settings import learned
-from corpuscle.text.corpus import Corpus
+from corpuscle.text.corpus import Corpus, starts_of
 from corpuscle.text.vocab import END, START, Vocab
 
 STOP_PRIOR = (4.0, 1.0)
@@ -81,7 +81,6 @@ def tree_arrays(prefix: str, symbols: str, laws: str, stops: bool = True) -> dic
 
 
 def sample_arrays(infinite: bool, number: int) -> dict[str, Array]:
-    """The arrays of one sample in a file."""
     name = f"sample/{number}/"
     if infinite:
         return tree_arrays(name, "types+3", "laws")
@@ -95,12 +94,11 @@ def state_arrays(extra: Mapping[str, Any]) -> dict[str, Array]:
 
 
 class _Chain:
-    """One Markov chain over seatings."""
+    """One Markov chain over seatings; ``sample()`` is what prediction needs of the present state. ``base``: the
+    probability of any one word."""
 
-    pool: Restaurants
-    base: float
-    seed: int
-    n_steps: int
+    def __init__(self, pool: Restaurants, base: float, seed: int, n_steps: int):
+        self.pool, self.base, self.seed, self.n_steps = pool, base, seed, n_steps
 
     def steps(self, sweep: int) -> int:
         return self.n_steps
@@ -117,19 +115,17 @@ class _Chain:
     def _parameters(self) -> dict[str, np.ndarray]:
         return {"discounts": self.pool.discounts.copy(), "strengths": self.pool.strengths.copy()}
 
-    def _pool_arrays(self) -> dict[str, np.ndarray]:
+    def state(self) -> dict[str, np.ndarray]:
         return prefixed("pool/", seating.to_arrays(self.pool))
 
 
 class FixedSampler(_Chain):
-    """Fixed order: the restaurants are the rows of a trie of n-grams; ``base`` is the probability of any one word."""
+    """Fixed order: the restaurants are the rows of a trie of n-grams."""
 
     def __init__(self, ngrams: Ngrams, base: float, seed: int):
-        self.base, self.seed = base, seed
         self.direct = gibbs.direct_counts(ngrams, START)
-        self.pool = gibbs.static_pool(ngrams, START)
-        self.bounds = chunk_bounds(np.concatenate([[0], np.cumsum(self.direct, dtype=np.int64)]), _STEP).tolist()
-        self.n_steps = len(self.bounds) - 1
+        self.bounds = chunk_bounds(starts_of(self.direct), _STEP).tolist()
+        super().__init__(gibbs.static_pool(ngrams, START), base, seed, len(self.bounds) - 1)
 
     def step(self, sweep: int, number: int) -> None:
         stream = Random(self.seed, "lm.hpy", sweep, number).array()
@@ -143,19 +139,11 @@ class FixedSampler(_Chain):
     def sample(self) -> dict[str, np.ndarray]:
         return {"tables": self.pool.entries[:, col.TABLES].copy(), **self._parameters()}
 
-    def state(self) -> dict[str, np.ndarray]:
-        return self._pool_arrays()
-
     def restore(self, arrays: Mapping[str, np.ndarray], sweep: int, number: int) -> None:
         kept = stripped("pool/", arrays)
-        same = all(
-            len(kept[name]) == len(fresh) and np.array_equal(kept[name][:, columns], fresh[:, columns])
-            for name, fresh, columns in (
-                ("nodes", self.pool.nodes, [col.PARENT, col.SYMBOL, col.LAW]),
-                ("entries", self.pool.entries, [col.NODE, col.DISH, col.UP]),
-            )
-        )
-        if not same or len(kept["discounts"]) != len(self.pool.discounts):
+        fixed = {"nodes": [col.PARENT, col.SYMBOL, col.LAW], "entries": [col.NODE, col.DISH, col.UP]}
+        same = [np.array_equal(kept[name][:, at], getattr(self.pool, name)[:, at]) for name, at in fixed.items()]
+        if not all(same) or len(kept["discounts"]) != len(self.pool.discounts):
             raise ValueError("its restaurants are not those of the text")
         pool = seating.from_arrays(kept, indexed=False, empty=True)
         rows = slice(0, len(self.direct))
@@ -171,13 +159,12 @@ class VariableSampler(_Chain):
     """Infinite order: every word of a stream of symbols chooses its depth, at most ``deepest``."""
 
     def __init__(self, symbols: np.ndarray, deepest: int, base: float, seed: int):
-        self.base, self.seed = base, seed
         available, depths = gibbs.available_context(symbols, START, deepest), np.zeros(len(symbols), np.uint8)
         self.text = gibbs.Text(np.ascontiguousarray(symbols, np.int32), available, depths, START, base)
         room = len(symbols) // 2 + 1024
-        self.pool = new_pool(deepest + 1, nodes=room, entries=2 * room, cells=room // 8, stop_prior=STOP_PRIOR)
-        self.root = int(new_root(self.pool, 0))
-        self.n_steps = -(-len(symbols) // _VARIABLE_STEP)
+        pool = new_pool(deepest + 1, nodes=room, entries=2 * room, cells=room // 8, stop_prior=STOP_PRIOR)
+        self.root = int(new_root(pool, 0))
+        super().__init__(pool, base, seed, -(-len(symbols) // _VARIABLE_STEP))
 
     def step(self, sweep: int, number: int) -> None:
         stream = Random(self.seed, "lm.hpy", sweep, number).array()
@@ -195,7 +182,7 @@ class VariableSampler(_Chain):
         return {**freeze(self.pool, self.root)._asdict(), **self._parameters()}
 
     def state(self) -> dict[str, np.ndarray]:
-        return {**self._pool_arrays(), "depths": self.text.depths.copy()}
+        return {**super().state(), "depths": self.text.depths.copy()}
 
     def restore(self, arrays: Mapping[str, np.ndarray], sweep: int, number: int) -> None:
         kept, deepest = stripped("pool/", arrays), len(self.pool.discounts) - 1
@@ -210,10 +197,6 @@ class VariableSampler(_Chain):
         found = gibbs.count_stops(self.pool, self.root, self.text, seated, counts)
         if not found or not np.array_equal(counts, seating.verify(self.pool, variable=True)):
             raise ValueError("it has other words than the text")
-
-
-Sampler = FixedSampler | VariableSampler
-"""A learner; its ``sample()`` is what prediction needs of the present state."""
 
 
 def contexts_of(sample: Mapping[str, np.ndarray]) -> Contexts:
@@ -256,18 +239,16 @@ class HpyModel(HpySettings, LanguageModel):
         "vocab_": container.Record(Vocab),
         "history_": container.Arrays("history"),
         "samples_": container.Samples(),
+        "infinite": container.Fact("infinite"),
     }
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self.order_ = self.max_order if isinstance(self.order, str) else self.order
+        self.infinite = self.order == INFINITE  # every word chooses its own order
+        if self.infinite:
+            self.order_ = self.max_order
         self.ngrams_: Ngrams | None = None
         self.predicts_ends = True
-
-    @property
-    def infinite(self) -> bool:
-        """Whether every word chooses its own order."""
-        return self.order == INFINITE
 
     @property
     def _predictable(self) -> np.ndarray:
@@ -281,7 +262,9 @@ class HpyModel(HpySettings, LanguageModel):
         self.stays_here("a Gibbs chain is sequential by nature")
         base = 1.0 / int(self._predictable.sum())
         if self.infinite:
-            sampler: Sampler = VariableSampler(self._symbols(corpus), self.order_ - 1, base, self.seed)
+            sampler: FixedSampler | VariableSampler = VariableSampler(
+                self._symbols(corpus), self.order_ - 1, base, self.seed
+            )
         else:
             ngrams = self._counting(corpus)()
             if not self.predicts_ends:
@@ -296,22 +279,19 @@ class HpyModel(HpySettings, LanguageModel):
             facts={"infinite": self.infinite, "types": len(self.vocab_) - 3},
         )
         self.history_ = history[:, 0]
-        for name in ("_ngram_models", "_predictors"):
-            self.__dict__.pop(name, None)
         return self
 
     def sample_tables(self) -> list[BackoffTables]:
         """Every sample of a model of fixed order as a back-off model, exactly."""
-        samples, ngrams = self.samples_, self.ngrams_
+        ngrams = self.ngrams_
         assert ngrams is not None
         direct = gibbs.direct_counts(ngrams, START)
-        return [
-            gibbs.backoff_tables(
-                ngrams, gibbs.customers_of(ngrams, direct, sample["tables"]), sample["tables"],
-                sample["discounts"], sample["strengths"], self._predictable,
-            )
-            for sample in samples
-        ]  # fmt: skip
+
+        def tables_of(tables: np.ndarray, discounts: np.ndarray, strengths: np.ndarray) -> BackoffTables:
+            customers = gibbs.customers_of(ngrams, direct, tables)
+            return gibbs.backoff_tables(ngrams, customers, tables, discounts, strengths, self._predictable)
+
+        return [tables_of(**sample) for sample in self.samples_]
 
     @cached_property
     def _ngram_models(self) -> list[NgramModel]:
@@ -319,10 +299,8 @@ class HpyModel(HpySettings, LanguageModel):
 
     @cached_property
     def _predictors(self) -> list[contexts.Predictor]:
-        """Every sample of a model of infinite order, ready to predict."""
-        prior = STOP_PRIOR
         return [
-            contexts.predictor(contexts_of(sample), sample["discounts"], sample["strengths"], prior)
+            contexts.predictor(contexts_of(sample), sample["discounts"], sample["strengths"], STOP_PRIOR)
             for sample in self.samples_
         ]
 
@@ -337,9 +315,8 @@ class HpyModel(HpySettings, LanguageModel):
 
     def as_ngram(self) -> NgramModel:
         if self.infinite or len(self.samples_) != 1:
-            raise SettingError(
-                "only a model of fixed order with one sample is a back-off model; train it with samples 1"
-            )
+            why = "only a model of fixed order with one sample is a back-off model"
+            raise SettingError(f"{why}; train it with samples 1")
         return self._ngram_models[0].as_ngram()
 
     def _events(self, corpus: Corpus) -> Events:
@@ -370,9 +347,6 @@ class HpyModel(HpySettings, LanguageModel):
     def _arrays(self) -> dict[str, np.ndarray]:
         return {**super()._arrays(), **({} if self.ngrams_ is None else self.ngrams_.arrays())}
 
-    def _extra(self) -> dict[str, Any]:
-        return {**super()._extra(), "infinite": self.infinite}
-
     def _restore(self, loaded: container.Container) -> None:
         super()._restore(loaded)
         if not self.infinite:
@@ -396,7 +370,6 @@ def _check_sample(model: HpyModel, sample: dict[str, np.ndarray]) -> None:
 
 
 def _check(loaded: container.Container) -> None:
-    """Validate what a file claims to be before any kernel sees it."""
     model = HpyModel.restored(loaded.described)
     if model.infinite != loaded.extra["infinite"] or model.samples != loaded.extra["samples"]:
         raise ValueError("its settings do not fit its samples")

@@ -16,20 +16,10 @@ import numpy as np
 from corpuscle import model as container
 from corpuscle.engine.ngrams import smoothing, trie
 from corpuscle.engine.ngrams.trie import Automaton, BackoffTables, Layers, Ngrams, frozen_layers
-from corpuscle.errors import InputError, SettingError, warn
+from corpuscle.errors import SettingError, warn
 from corpuscle.lm.base import LanguageModel
-from corpuscle.lm.kernels.plre import (
-    Discounting,
-    Factors,
-    estimate,
-    factorise_slices,
-    largest_slice,
-    layers_of,
-    mass_counts,
-    shares,
-    slices_of,
-)
-from corpuscle.lm.ngram import ROWS, NgramModel, check_rows, estimated_discounts, given_discounts
+from corpuscle.lm.kernels import plre as kernels
+from corpuscle.lm.ngram import ROWS, NgramModel, check_rows, consistent, estimated_discounts, given_discounts
 from corpuscle.lm.settings import MAX_RANK, PlreSettings
 from corpuscle.settings import learned
 from corpuscle.text.corpus import Corpus
@@ -43,7 +33,18 @@ TRIED_POWERS = ((0.5,), (0.67, 0.33), (0.75, 0.5, 0.25))
 TRIED_SCALES = (0.9, 1.1)
 """How discounts are changed, again and again as long as that helps."""
 _NARROWER = 4
-"""So many times lower is the rank from one power to the next, where only one is given."""
+"""By this the rank is divided from one power to the next, where only one is given."""
+
+_ARRAYS = {
+    **container.VOCAB,
+    **container.ITEMS,
+    **ROWS,
+    "counts": container.Array("int32", ("rows",), low=0),
+    "discounts": container.Array("float64", ("order", 4), low=0.0, finite=True),
+    "ranks": container.Array("int64", ("order-1", "eta"), low=0),
+    "vectors": container.Array("float32", (2, "vectors"), low=0.0, finite=True),
+    "scales": container.Array("float64", (2, "contexts", "eta"), low=0.0, finite=True),
+}
 
 
 class PlreModel(PlreSettings, LanguageModel):
@@ -53,22 +54,7 @@ class PlreModel(PlreSettings, LanguageModel):
     of low rank).
     """
 
-    KIND: ClassVar[container.Kind] = container.Kind(
-        "lm.plre",
-        1,
-        {
-            **container.VOCAB,
-            **container.ITEMS,
-            **ROWS,
-            "counts": container.Array("int32", ("rows",), low=0),
-            "discounts": container.Array("float64", ("order", 4), low=0.0, finite=True),
-            "ranks": container.Array("int64", ("order-1", "eta"), low=0),
-            "vectors": container.Array("float32", (2, "vectors"), low=0.0, finite=True),
-            "scales": container.Array("float64", (2, "contexts", "eta"), low=0.0, finite=True),
-        },
-        check=lambda loaded: _check(loaded),
-    )
-
+    KIND: ClassVar[container.Kind] = container.Kind("lm.plre", 1, _ARRAYS, check=lambda loaded: _check(loaded))
     SAVED: ClassVar = {
         "vocab_": container.Record(Vocab),
         "ngrams_": container.Record(Ngrams),
@@ -81,14 +67,8 @@ class PlreModel(PlreSettings, LanguageModel):
     discounts_: np.ndarray = learned()
     powers_: tuple[float, ...] = learned()
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self.order_ = self.order
-
     def fit(self, corpus: Corpus, dev: Corpus | None = None) -> PlreModel:
         """Learn from a text; with a development text choose powers, ranks and discounts, those that are not given."""
-        for name in ("tables_", "automaton_", "adjusted_"):
-            self.__dict__.pop(name, None)
         self.stays_here("matrices are factorised by threads that share their memory")
         self.ngrams_ = self._counting(self._take(corpus))()
         longest = int(np.flatnonzero(np.diff(self.ngrams_.levels))[-1]) + 1
@@ -109,28 +89,24 @@ class PlreModel(PlreSettings, LanguageModel):
     def _adjusted(self, discounts: np.ndarray) -> np.ndarray:
         keep_start = self.boundary == "single"
         if self.lower == "mass":
-            return mass_counts(self.ngrams_, discounts, START, keep_start)
+            return kernels.mass_counts(self.ngrams_, discounts, START, keep_start)
         return smoothing.adjusted_counts(self.ngrams_, START, keep_start).astype(np.float64)
 
-    def _discountings(self, discounts: np.ndarray, powers: Sequence[float]) -> list[Discounting]:
+    def _discountings(self, discounts: np.ndarray, powers: Sequence[float]) -> list[kernels.Discounting]:
         steps = len(powers) + 1
         exponents = np.array([1.0, *powers, 0.0])
-        return [Discounting(np.tile(row ** (1 / steps), (steps, 1)), exponents) for row in discounts[1:]]
+        return [kernels.Discounting(np.tile(row ** (1 / steps), (steps, 1)), exponents) for row in discounts[1:]]
 
-    def _estimate(
-        self, adjusted: np.ndarray, discounts: np.ndarray, powers: Sequence[float], layers: Layers
-    ) -> BackoffTables:
-        counts, uniform = adjusted[: len(self.vocab_)], self.unigram == "uniform"
+    def _estimate(self, discounts: np.ndarray, powers: Sequence[float], layers: Layers) -> BackoffTables:
+        adjusted, uniform = self._adjusted(discounts), self.unigram == "uniform"
+        counts = adjusted[: len(self.vocab_)]
         unigrams = smoothing.estimate_unigrams(counts, discounts[0], True, uniform, self._predictable)
-        return estimate(self.ngrams_, adjusted, self._discountings(discounts, powers), layers, unigrams)
+        return kernels.estimate(self.ngrams_, adjusted, self._discountings(discounts, powers), layers, unigrams)
 
     @cached_property
     def tables_(self) -> BackoffTables:
         """Probabilities of all seen n-grams, and back-off weights; what unseen ones get beside is in ``layers_``."""
-        tables = self._estimate(self._adjusted(self.discounts_), self.discounts_, self.powers_, self.layers_)
-        if np.isnan(tables.log_probability).any() or np.isnan(tables.backoff).any():
-            raise InputError(None, None, "the counts of this model contradict one another")
-        return tables
+        return consistent(self._estimate(self.discounts_, self.powers_, self.layers_))
 
     @cached_property
     def automaton_(self) -> Automaton:
@@ -175,11 +151,11 @@ class _Fit:
         self.model, self.ngrams = model, model.ngrams_
         self.discounts: np.ndarray = model.discounts_
         self.powers: tuple[float, ...] = model.powers
-        self.slices = [slices_of(self.ngrams, m) for m in range(2, model.order_ + 1)]
+        self.slices = [kernels.slices_of(self.ngrams, m) for m in range(2, model.order_ + 1)]
         adjusted = model._adjusted(self.discounts)
-        self.most = [largest_slice(slices, adjusted) - 1 for slices in self.slices]
+        self.most = [kernels.largest_slice(slices, adjusted) - 1 for slices in self.slices]
         self.given_ranks, self.first_ranks = self._checked_ranks()
-        self._made: dict[tuple[Any, ...], Factors] = {}
+        self._made: dict[tuple[Any, ...], kernels.Factors] = {}
 
     def _checked_ranks(self) -> tuple[list[list[int]] | None, list[int]]:
         """The ranks (powers, orders) if they are given for all powers; and those of the first power: the usual ones,
@@ -204,12 +180,12 @@ class _Fit:
 
     def layers(self) -> Layers:
         """The layers of the model with the present ranks, powers and discounts."""
-        adjusted, found = self.model._adjusted(self.discounts), []
-        for m, discounting in enumerate(self.model._discountings(self.discounts, self.powers), 2):
-            found.append([self._factors(m, j, adjusted, discounting) for j in range(len(self.powers))])
-        return layers_of(self.ngrams, adjusted, found, len(self.powers))
+        adjusted, steps = self.model._adjusted(self.discounts), range(len(self.powers))
+        orders = enumerate(self.model._discountings(self.discounts, self.powers), 2)
+        found = [[self._factors(m, j, adjusted, discounting) for j in steps] for m, discounting in orders]
+        return kernels.layers_of(self.ngrams, adjusted, found, len(self.powers))
 
-    def _factors(self, m: int, j: int, adjusted: np.ndarray, discounting: Discounting) -> Factors | None:
+    def _factors(self, m: int, j: int, adjusted: np.ndarray, how: kernels.Discounting) -> kernels.Factors | None:
         rank, model = self.ranks[j][m - 2], self.model
         if rank == 0:
             return None
@@ -217,8 +193,8 @@ class _Fit:
         key = (m, j, rank, self.powers, on_which.tobytes())
         if key not in self._made:
             slices = self.slices[m - 2]
-            values = shares(discounting, adjusted[slices.entries], j + 1)
-            self._made[key] = factorise_slices(
+            values = kernels.shares(how, adjusted[slices.entries], j + 1)
+            self._made[key] = kernels.factorise_slices(
                 slices, values, rank, iterations=model.passes, seed=model.seed, number=m * len(self.powers) + j,
                 workers=model.threads,
             )  # fmt: skip
@@ -265,14 +241,12 @@ class _Fit:
         return False
 
     def _likelihood(self, dev: Corpus) -> float:
-        """Mean log probability of the events of the development text that have a probability."""
         model, layers = self.model, self.layers()
-        tables = model._estimate(model._adjusted(self.discounts), self.discounts, self.powers, layers)
+        tables = model._estimate(self.discounts, self.powers, layers)
         return model._mean_score(trie.automaton(tables, layers), dev)
 
 
 def _check(loaded: container.Container) -> None:
-    """Validate what a file claims to be before any kernel sees it."""
     check_rows(loaded)
     model, arrays = PlreModel.restored(loaded.described), loaded.arrays
     levels, ranks = arrays["levels"].tolist(), arrays["ranks"]

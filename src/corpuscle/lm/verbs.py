@@ -77,16 +77,10 @@ _MODELS, _CLASSES, _START = a_model("lm", many=True), a_model("classes"), a_mode
 
 
 def _read(reader: str, *, raw: bool = True, **facts: Any) -> Any:
-    """A text, with the index of its documents."""
     return Input(f"corpuscle.lm.verbs:{reader}", options={"documents": _index} | ({"raw": RAW} if raw else {}), **facts)
 
 
 # ---- learning
-
-
-def _by_order(given: Mapping[str, str]) -> str:
-    """Only one method has models of infinite order."""
-    return "hpy" if given.get("order") == "infinite" else ""
 
 
 @trains(
@@ -96,7 +90,7 @@ lm train text.txt -o lm.model
 lm train text.txt -o lm.model --method hpy --order 4
 zcat big.txt.gz | corpuscle lm train - -o lm.model --dev dev.txt  # from a pipe, tuned on dev.txt
 """,
-    choose=_by_order,
+    choose=lambda given: "hpy" if given.get("order") == "infinite" else "",  # only that has models of infinite order
 )
 def train(
     model: Any,
@@ -263,7 +257,6 @@ def next_(
 
 
 def _next(model: LanguageModel, words: list[str], k: int) -> dict[str, Any]:
-    """The k likeliest words after the beginning of a sentence."""
     begin = [] if model.boundary == "none" else ["<s>"]
     found = model.next_words([*begin, *words], k)
     return {"context": words, "next": [{"word": each, "probability": probability} for each, probability in found]}

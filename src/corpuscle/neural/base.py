@@ -55,8 +55,7 @@ def difference(one: Decoder, other: Decoder, sources: Sequence[np.ndarray], **gi
 def check_precision(
     one: Decoder, other: Decoder, sources: Sequence[np.ndarray], tolerance: float = TOLERANCE, **given: Any
 ) -> Difference:
-    """Make sure that fewer bits change few targets of some of the sources, the first that are different; an error if
-    they change more than the tolerance allows."""
+    """An error if fewer bits change more of the targets of the first different sources than the tolerance allows."""
     some = list({source.tobytes(): source for source in sources}.values())[:SAMPLE]
     found = difference(one, other, some, **given)
     if found.changed > tolerance * found.sources:
@@ -100,11 +99,8 @@ def guide_of(links: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> np.nda
 
 
 def _architecture(extra: Mapping[str, Any]) -> Architecture:
-    given = extra.get("architecture")
-    fields = {field.name for field in dataclasses.fields(Architecture)}
-    if not isinstance(given, Mapping) or given.keys() != fields:
-        raise ValueError("it does not say how large its models are")
-    if any(type(value) is not type(getattr(Architecture(), name)) for name, value in given.items()):
+    given, types = extra.get("architecture"), {name: type(value) for name, value in vars(Architecture()).items()}
+    if not isinstance(given, Mapping) or {name: type(value) for name, value in given.items()} != types:
         raise ValueError("it does not say how large its models are")
     return Architecture(**given)
 
@@ -173,18 +169,19 @@ class Networks(NetworkSettings, Seeded, Model):
         from corpuscle.neural.training import Examples, Task, plan_of
 
         a, tasks = self.architecture, []
-        plan = plan_of(self, a, len(lessons.rows), lessons.guide)._replace(choose=lessons.choose)
+        plan = plan_of(self, len(lessons.rows), lessons.guide)._replace(choose=lessons.choose)
         for turned in (False, True)[: 1 + bool(self.right_to_left)]:
 
-            def order(target: np.ndarray, turned: bool = turned) -> np.ndarray:
-                return self._order_from_end(target) if turned else np.arange(len(target))
+            def ordered(target: np.ndarray, of: np.ndarray | None = None, turned: bool = turned) -> np.ndarray:
+                """A target, or something else with a row for each of its symbols, in the order of writing."""
+                whole = target if of is None else of
+                return whole[self._order_from_end(target)] if turned else whole
 
-            orders = [order(target) for _, target in lessons.rows]
             known = None
             if lessons.links is not None and lessons.guide:
-                known = [matrix[places] for matrix, places in zip(lessons.links, orders, strict=True)]
-            rows = [(row[0], row[1][places]) for row, places in zip(lessons.rows, orders, strict=True)]
-            right = [[target[order(target)] for target in targets] for _, targets in lessons.validation]
+                known = [ordered(row[1], matrix) for row, matrix in zip(lessons.rows, lessons.links, strict=True)]
+            rows = [(source, ordered(target)) for source, target in lessons.rows]
+            right = [[ordered(target) for target in targets] for _, targets in lessons.validation]
             held = [(row[0], targets[0]) for row, targets in zip(lessons.validation, right, strict=True)]
             accepted = [{tuple(target.tolist()) for target in targets} for targets in right]
             examples = Examples.of(rows, known), Examples.of(held)
@@ -204,19 +201,15 @@ class Networks(NetworkSettings, Seeded, Model):
     # ---- writing
 
     def weights(self, model: int) -> Weights:
-        """One of the models."""
         return Weights(self.architecture, self.vocab_, self.vocab_, self.models_[model])
 
     def decoder(self, precision: str = "fp32") -> Decoder:
         """The models that write from left to right, together."""
-        if precision not in self._decoders:
+        decoders = vars(self).setdefault("_decoders", {})
+        if precision not in decoders:
             forwards = [self.weights(model) for model in range(self.ensemble)]
-            self._decoders[precision] = Decoder(forwards, precision=precision)
-        return self._decoders[precision]
-
-    @cached_property
-    def _decoders(self) -> dict[str, Decoder]:
-        return {}
+            decoders[precision] = Decoder(forwards, precision=precision)
+        return decoders[precision]
 
     @cached_property
     def backwards(self) -> Decoder:
@@ -226,8 +219,7 @@ class Networks(NetworkSettings, Seeded, Model):
     def _precise(
         self, sources: Sequence[np.ndarray], precision: str, tolerance: float = TOLERANCE, **given: Any
     ) -> Difference:
-        """Make sure that a precision changes no more than this share of what is written for the first 200 sources; an
-        error if it does."""
+        """An error if a precision changes more than this share of what is written for the first 200 sources."""
         one, other = self.decoder(), self.decoder(precision)
         return check_precision(one, other, sources, tolerance, workers_=self.workers, **given)
 

@@ -32,14 +32,12 @@ from corpuscle.neural.settings import Architecture, DecodingSettings
 from corpuscle.scale import workers
 from corpuscle.text.vocab import END, START, UNKNOWN, Vocab
 
-WINDOW = 4096
-"""The number of sentences that are sorted by length together."""
-CHUNK = 1024
-"""How many of them, or a batch if that is more, are the work of one thread at a time."""
-
-
+WINDOW, CHUNK = 4096, 1024
+"""The number of sentences that are sorted by length together, and of those that are the work of one thread at a time,
+unless a batch has more."""
 SCORED = 256
 """The number of given targets that are scored together."""
+_COUNTS = ("sentences", "symbols", "batches", "steps", "rows", "live")
 
 
 class Hypothesis(NamedTuple):
@@ -76,42 +74,30 @@ class Report:
         self.seconds[name] = self.seconds.get(name, 0.0) + time.thread_time() - begin
 
     def add(self, other: Report) -> None:
-        for name in ("sentences", "symbols", "batches", "steps", "rows", "live"):
+        for name in _COUNTS:
             setattr(self, name, getattr(self, name) + getattr(other, name))
         for name, seconds in other.seconds.items():
             self.seconds[name] = self.seconds.get(name, 0.0) + seconds
         self.curve += other.curve
 
     def to_json(self) -> dict[str, Any]:
-        names = ("sentences", "symbols", "batches", "steps", "rows", "live", "softmax", "precision", "peak_memory")
+        names = (*_COUNTS, "softmax", "precision", "peak_memory")
         return {name: getattr(self, name) for name in names} | {"seconds": dict(self.seconds)}
 
 
-class _Work(NamedTuple):
-    """A part of a run, for one thread: sources in the order in which they are read, their numbers in the input."""
-
-    sources: list[np.ndarray]
-    numbers: np.ndarray
-
-
-class _Run(NamedTuple):
-    """What all parts of a run share."""
-
-    decoder: Decoder
-    settings: DecodingSettings
-    shortlist: Shortlist | None
-
-
 class _Block:
-    """Sentences that are being written: what models have read of them, live hypotheses and their states."""
+    """Sentences that are being written: what models have read of them, live hypotheses and their states. ``sources``
+    are in the order in which they are read, ``numbers`` (n,) their places in the input."""
 
-    def __init__(self, work: _Work, run: _Run, report: Report):
-        self.work, self.settings, self.shortlist = work, run.settings, run.shortlist
-        self.report, self.room = report, Buffers()
-        settings, n = run.settings, len(work.sources)
-        self.networks = run.decoder.networks
-        self.output = self.whole = run.decoder.output
-        lengths = np.array([len(source) for source in work.sources])
+    def __init__(
+        self, sources: list[np.ndarray], numbers: np.ndarray,
+        decoder: Decoder, settings: DecodingSettings, shortlist: Shortlist | None,
+    ):  # fmt: skip
+        self.sources, self.numbers, self.settings, self.shortlist = sources, numbers, settings, shortlist
+        self.report, self.room = Report(softmax=decoder.needs_softmax(settings)), Buffers()
+        self.networks, n = decoder.networks, len(sources)
+        self.output = self.whole = decoder.output
+        lengths = np.array([len(source) for source in sources])
         limits = np.minimum(settings.length_factor * lengths + settings.length_extra, 1 << 20).astype(np.int32)
         shape = (n, settings.beam)
         scores, totals, nodes = np.full(shape, -np.inf), np.full(shape, -np.inf), np.full(shape, -1, np.int32)
@@ -130,24 +116,24 @@ class _Block:
         """Read more sentences and give each its first hypothesis, an empty one."""
         new = np.arange(first, last, dtype=np.int32)
         with self.report.stage("encode"):
-            batch = Batch.ended(self.work.sources[first:last])
+            batch = Batch.ended(self.sources[first:last])
             limits = self.finished.limits[new]
             read = [net.encode(batch, room, limits) for net, room in zip(self.networks, self.rooms, strict=True)]
+            encoded, states = [encoded for encoded, _ in read], [first for _, first in read]
             if len(self.live.sentences):
                 self.drop()
-                self.encoded = [old.joined(more) for old, more in zip(self.encoded, read, strict=True)]
-                firsts = [tuple(array.copy() for array in each.first) for each in read]
-                self.states = [stacked(old, more) for old, more in zip(self.states, firsts, strict=True)]
+                encoded = [old.joined(more) for old, more in zip(self.encoded, encoded, strict=True)]
+                states = [stacked(old, more) for old, more in zip(self.states, states, strict=True)]
             else:
                 self.held = np.zeros(0, np.int32)
-                self.encoded, self.states = read, [tuple(array.copy() for array in each.first) for each in read]
+            self.encoded, self.states = encoded, states
         self.held = np.concatenate([self.held, new])
         self.slots[self.held] = np.arange(len(self.held))
         start = Live(new, np.zeros(len(new)), np.full(len(new), -1, np.int32), np.zeros(len(new), np.int32))
         self.live = Live(*(np.concatenate(pair) for pair in zip(self.live, start, strict=True)))
         self.symbols = np.concatenate([self.symbols, np.full(len(new), START, np.int32)])
         if self.shortlist is not None:
-            allowed = self.shortlist.allowed(np.concatenate([self.work.sources[i] for i in self.held]))
+            allowed = self.shortlist.allowed(np.concatenate([self.sources[i] for i in self.held]))
             self.output = self.whole.only(allowed)
         self.report.batches += 1
         self.report.symbols += len(batch.symbols)
@@ -155,9 +141,7 @@ class _Block:
     def open(self) -> np.ndarray:
         """The sentences that have live hypotheses."""
         sentences = self.live.sentences
-        first = np.ones(len(sentences), bool)
-        np.not_equal(sentences[1:], sentences[:-1], out=first[1:])
-        return sentences[first]
+        return sentences[np.diff(sentences, prepend=-1) != 0]
 
     def drop(self) -> None:
         """Keep nothing of sentences that have ended."""
@@ -178,11 +162,8 @@ class _Block:
         sentences, symbols = self.slots[live.sentences], self.symbols
         if rows > n:
             sentences, symbols = np.pad(sentences, (0, rows - n)), np.pad(symbols, (0, rows - n))
-        hidden = []
         with report.stage("network"):
-            for i, net in enumerate(self.networks):
-                vectors, self.states[i] = net.step(self.encoded[i], sentences, symbols, self.states[i], self.rooms[i])
-                hidden.append(vectors)
+            hidden, self.states = _stepped(self.networks, self.encoded, sentences, symbols, self.states, self.rooms)
         width = settings.beam - self.finished.counts
         try:
             with report.stage("output"):
@@ -192,7 +173,7 @@ class _Block:
                     found = self.output.first(hidden, self.room)
         except NoClass as error:
             row = min(error.row, n - 1)
-            number = int(self.work.numbers[live.sentences[row]])
+            number = int(self.numbers[live.sentences[row]])
             raise InputError(None, number + 1, f"step {int(live.lengths[row]) + 1}: {error.reason}") from None
         with report.stage("search"):
             parents = self._select(Ranked(found.classes[:n], found.logs[:n]), width)
@@ -226,8 +207,8 @@ class _Block:
     # ---- the whole
 
     def run(self) -> None:
-        settings, n = self.settings, len(self.work.sources)
-        cuts = _cuts([len(source) + 1 for source in self.work.sources], settings)
+        settings, n = self.settings, len(self.sources)
+        cuts = _cuts([len(source) + 1 for source in self.sources], settings)
         joins = settings.refill and settings.batching != "naive"
         for first, last in pairwise(cuts):
             room = (last - first) * settings.beam // 2 if joins else 0
@@ -267,22 +248,32 @@ class _Block:
 def _cuts(lengths: Sequence[int], settings: DecodingSettings) -> list[int]:
     """Where batches begin, which are limited in sentences or in symbols."""
     if settings.batch is not None:
-        return [*range(0, len(lengths), settings.batch), len(lengths)] if lengths else [0]
+        return [*range(0, len(lengths), settings.batch), len(lengths)]
     cuts, symbols = [0], 0
     for i, length in enumerate(lengths):
         if symbols and symbols + length > settings.batch_symbols:
             cuts.append(i)
             symbols = 0
         symbols += length
-    return [*cuts, len(lengths)] if lengths else [0]
+    return [*cuts, len(lengths)]
 
 
-def _write(work: _Work, run: _Run) -> tuple[list[list[Hypothesis]], Report]:
-    report = Report(softmax=run.decoder.needs_softmax(run.settings))
-    block = _Block(work, run, report)
+def _stepped(
+    networks: Sequence[Network], encoded: Sequence[Encoded], sentences: np.ndarray, symbols: np.ndarray,
+    states: Sequence[State], rooms: Sequence[Buffers],
+) -> tuple[list[np.ndarray], list[State]]:  # fmt: skip
+    """A step of several networks, see ``Recurrent.step``: their vectors, and their states."""
+    each = zip(networks, encoded, states, rooms, strict=True)
+    steps = [net.step(read, sentences, symbols, state, room) for net, read, state, room in each]
+    return [vectors for vectors, _ in steps], [state for _, state in steps]
+
+
+def _write(work: tuple[Any, ...], run: tuple[Any, ...]) -> tuple[list[list[Hypothesis]], Report]:
+    """A part of a run, for one thread: its sources with their numbers, and what all parts share, see ``_Block``."""
+    block = _Block(*work, *run)
     block.run()
-    with report.stage("results"):
-        return block.results(), report
+    with block.report.stage("results"):
+        return block.results(), block.report
 
 
 class Decoder:
@@ -341,10 +332,9 @@ class Decoder:
         parts = [order[first : first + size] for first in range(0, len(order), size)]
         results: list[list[Hypothesis]] = [[] for _ in sources]
         self.report_ = report = Report(softmax=self.needs_softmax(settings), precision=self.precision)
-        run = _Run(self, settings, shortlist)
-        with _one_blas_thread(), workers(workers_, cluster) as pool:
-            chunks = (_Work([sources[i] for i in part], part) for part in parts)
-            for part, (found, done) in zip(parts, pool.map(_write, chunks, run), strict=True):
+        with _blas().limit(limits=1), workers(workers_, cluster) as pool:
+            chunks = (([sources[i] for i in part], part) for part in parts)
+            for part, (found, done) in zip(parts, pool.map(_write, chunks, (self, settings, shortlist)), strict=True):
                 report.add(done)
                 for i, hypotheses in zip(part.tolist(), found, strict=True):
                     results[i] = hypotheses
@@ -362,7 +352,7 @@ class Decoder:
         order = np.argsort(-lengths, kind="stable")
         parts = [order[first : first + SCORED] for first in range(0, len(order), SCORED)]
         totals = np.zeros(len(order))
-        with _one_blas_thread(), workers(workers_, cluster) as pool:
+        with _blas().limit(limits=1), workers(workers_, cluster) as pool:
             chunks = (([sources[i] for i in part], [targets[i] for i in part]) for part in parts)
             for part, found in zip(parts, pool.map(_scored, chunks, self), strict=True):
                 totals[part] = found
@@ -376,18 +366,14 @@ def _scored(pairs: tuple[list[np.ndarray], list[np.ndarray]], decoder: Decoder) 
     symbols, starts = Batch.ended(targets)
     lengths = np.diff(starts)
     rooms = [Buffers() for _ in decoder.networks]
-    nets = list(zip(decoder.networks, rooms, strict=True))
-    encoded = [net.encode(batch, room, lengths) for net, room in nets]
-    states = [tuple(array.copy() for array in each.first) for each in encoded]
+    read = [net.encode(batch, room, lengths) for net, room in zip(decoder.networks, rooms, strict=True)]
+    encoded, states = [encoded for encoded, _ in read], [first for _, first in read]
     totals = np.zeros(len(targets))
     before = np.full(len(targets), START, np.int32)
     for step in range(int(lengths.max(initial=0))):
         rows = np.arange(np.searchsorted(-lengths, -step, side="left"), dtype=np.int32)
         states = [tuple(array[: len(rows)] for array in state) for state in states]
-        hidden = []
-        for i, (net, room) in enumerate(nets):
-            vectors, states[i] = net.step(encoded[i], rows, before[: len(rows)], states[i], room)
-            hidden.append(vectors)
+        hidden, states = _stepped(decoder.networks, encoded, rows, before[: len(rows)], states, rooms)
         before = symbols[starts[rows] + step]
         totals[rows] += decoder.every_symbol.logs(hidden, rooms[0])[rows, before]
     return totals
@@ -410,14 +396,8 @@ def warm_decoder() -> None:
 
 
 @cache
-def _pools() -> Any:
+def _blas() -> Any:
+    """The threads of BLAS, of which each product may use one: sentences are shared out, not matrices."""
     from threadpoolctl import ThreadpoolController
 
     return ThreadpoolController().select(user_api="blas")
-
-
-@contextmanager
-def _one_blas_thread() -> Iterator[None]:
-    """Products use the thread that asks for them: sentences are shared out, not matrices."""
-    with _pools().limit(limits=1):
-        yield

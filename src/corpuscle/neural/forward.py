@@ -17,7 +17,7 @@ left out.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -25,6 +25,7 @@ from corpuscle.compiled import frozen
 from corpuscle.neural.kernels.cells import attend, gru, heads, mix, mlstm, normalise, powers, read
 from corpuscle.neural.kernels.products import Matrix
 from corpuscle.neural.reference import Weights, positions
+from corpuscle.text.corpus import items_of, starts_of
 from corpuscle.text.vocab import END
 
 NONE = frozen(np.zeros(0), np.float32)
@@ -46,37 +47,25 @@ class Batch(NamedTuple):
     starts: np.ndarray
 
     @classmethod
-    def of(cls, sources: Sequence[np.ndarray]) -> Batch:
-        return cls(
-            np.concatenate([*sources, np.zeros(0)]).astype(np.int32), np.cumsum([0, *map(len, sources)], dtype=np.int64)
-        )
-
-    @classmethod
     def ended(cls, sequences: Sequence[np.ndarray]) -> Batch:
         """Some sequences together, END after each."""
-        symbols, starts = cls.of(sequences)
+        starts, symbols = starts_of(map(len, sequences)), np.concatenate([*sequences, np.zeros(0)]).astype(np.int32)
         return cls(np.insert(symbols, starts[1:], END), starts + np.arange(len(starts)))
 
 
 class Encoded(NamedTuple):
-    """Sentences that have been read: ``starts`` (n_sentences + 1,) int64; ``kept``: arrays with a row for each
-    position; ``first``: the state before the first step, arrays with a row for each sentence."""
+    """Sentences that have been read: ``starts`` (n_sentences + 1,) int64; ``kept``: arrays with a row per position."""
 
     starts: np.ndarray
     kept: tuple[np.ndarray, ...]
-    first: State
 
     def only(self, sentences: np.ndarray) -> Encoded:
-        lengths = np.diff(self.starts)[sentences]
-        starts = np.concatenate([[0], np.cumsum(lengths)])
-        places = np.arange(starts[-1]) + np.repeat(self.starts[sentences] - starts[:-1], lengths)
-        return Encoded(starts, tuple(a[places] for a in self.kept), tuple(a[sentences] for a in self.first))
+        places, starts = items_of(self.starts, sentences)
+        return Encoded(starts, tuple(array[places] for array in self.kept))
 
     def joined(self, more: Encoded) -> Encoded:
-        """With more sentences behind."""
         starts = np.concatenate([self.starts, more.starts[1:] + self.starts[-1]])
-        kept = tuple(np.concatenate(pair) for pair in zip(self.kept, more.kept, strict=True))
-        return Encoded(starts, kept, stacked(self.first, more.first))
+        return Encoded(starts, tuple(np.concatenate(pair) for pair in zip(self.kept, more.kept, strict=True)))
 
 
 def stacked(above: State, below: State) -> State:
@@ -104,21 +93,6 @@ class Buffers:
         if name not in self.arrays or self.arrays[name].size < size:
             self.arrays[name] = np.empty(size + size // 4, np.float32)
         return self.arrays[name][:size].reshape(rows, columns)
-
-
-class Network(Protocol):
-    """What a decoder needs of a model."""
-
-    def encode(self, batch: Batch, room: Buffers, limits: np.ndarray) -> Encoded:
-        """Read sentences; ``limits``: how long what is written for each may become."""
-        ...
-
-    def step(
-        self, encoded: Encoded, sentences: np.ndarray, symbols: np.ndarray, state: State, room: Buffers
-    ) -> tuple[np.ndarray, State]:
-        """The vectors (rows, embedding) before the output layer and the states after a symbol of each row, int32
-        (rows,) each, for the sentence that it belongs to. The given states are overwritten."""
-        ...
 
 
 TABLE_BYTES = 1 << 26
@@ -167,22 +141,21 @@ class _Cell:
         normalise(X, self.gx, self.b)
         return X
 
-    def next(self, inputs: tuple[np.ndarray, np.ndarray] | None, h: np.ndarray, room: Buffers) -> None:
-        """Change states h to those of a GRU after inputs (X, its row for each state), or of a transition without."""
-        products = self.U(h, room("products", len(h), self.U.outputs))
-        X, places = inputs if inputs is not None else (self.alone, np.zeros(len(h), np.int32))
-        gru(X, places, products, self.gh, h)
-
-    def next_long(
-        self, inputs: tuple[np.ndarray, np.ndarray], mixers: np.ndarray, h: np.ndarray, memory: np.ndarray,
-        room: Buffers,
+    def next(
+        self, inputs: tuple[np.ndarray, np.ndarray] | None, h: np.ndarray, room: Buffers,
+        mixers: np.ndarray | None = None, memory: np.ndarray | None = None,
     ) -> None:  # fmt: skip
-        """Change states h and memory to those of a multiplicative LSTM; ``mixers`` (rows, d): x Wm."""
-        assert self.Um is not None
-        mixed = self.Um(h, room("mixed", *h.shape))
-        mixed *= mixers
-        X, places = inputs
-        mlstm(X, places, self.U(mixed, room("products", len(h), self.U.outputs)), self.gh, memory, h)
+        """Change states h to those of a GRU after inputs (X, its row for each state), or of a transition without; with
+        ``mixers`` x Wm (rows, d), h and ``memory`` to those of a multiplicative LSTM."""
+        X, places = inputs if inputs is not None else (self.alone, np.zeros(len(h), np.int32))
+        products = room("products", len(h), self.U.outputs)
+        if mixers is None:
+            gru(X, places, self.U(h, products), self.gh, h)
+        else:
+            assert self.Um is not None
+            mixed = self.Um(h, room("mixed", *h.shape))
+            mixed *= mixers
+            mlstm(X, places, self.U(mixed, products), self.gh, memory, h)
 
 
 class Recurrent:
@@ -223,16 +196,16 @@ class Recurrent:
 
     # ---- the encoder
 
-    def encode(self, batch: Batch, room: Buffers, limits: np.ndarray) -> Encoded:
+    def encode(self, batch: Batch, room: Buffers, limits: np.ndarray) -> tuple[Encoded, State]:
+        """Read sentences, and the state before the first step, arrays with a row for each sentence; ``limits``: how
+        long what is written for each may become."""
         starts, lengths = batch.starts, np.diff(batch.starts)
         order = np.argsort(-lengths, kind="stable")
         there = np.searchsorted(-lengths[order], -np.arange(lengths.max(initial=0)), side="left")
         begins = np.concatenate([[0], np.cumsum(there)])
         # Where each position of the batch stands in order of time.
-        rank = np.empty_like(order)
-        rank[order] = np.arange(len(order))
         time = np.arange(starts[-1]) - np.repeat(starts[:-1], lengths)
-        places = begins[time] + np.repeat(rank, lengths)
+        places = begins[time] + np.repeat(np.argsort(order), lengths)
         symbols = np.empty_like(batch.symbols)
         symbols[places] = batch.symbols
         columns = [self._column(number, symbols, there, begins, room) for number in range(2)]
@@ -246,7 +219,7 @@ class Recurrent:
         state = [first.copy() for _ in range(self.architecture.decoder_layers)]
         if self.architecture.cell == "mlstm":
             state.append(np.zeros_like(first))
-        return Encoded(starts, (keys, *(context @ matrix for matrix in self.found)), tuple(state))
+        return Encoded(starts, (keys, *(context @ matrix for matrix in self.found))), tuple(state)
 
     def _column(
         self, number: int, symbols: np.ndarray, there: np.ndarray, begins: np.ndarray, room: Buffers
@@ -257,9 +230,8 @@ class Recurrent:
         for layer, cells in enumerate(self.columns[number]):
             first = cells[0]
             if layer == 0:
-                gates, mixers = self.source_inputs[number]
-                X, places = gates(symbols)
-                mixed = None if mixers is None else _rows(mixers(symbols))
+                gates, mixing = self.source_inputs[number]
+                (X, places), mixed = gates(symbols), None if mixing is None else _rows(mixing(symbols))
             else:
                 X, places = first.read(below, room, "layer"), np.arange(n, dtype=np.int32)
                 mixed = below @ first.Wm if first.Wm.size else None
@@ -269,10 +241,8 @@ class Recurrent:
             forward = (layer % 2 == 0) == (number == 0)
             for i in range(len(there)) if forward else range(len(there) - 1, -1, -1):
                 now, inside = slice(begins[i], begins[i + 1]), slice(0, there[i])
-                if mixed is None:
-                    first.next((X, places[now]), h[inside], room)
-                else:
-                    first.next_long((X, places[now]), mixed[now], h[inside], memory[inside], room)
+                mixers = None if mixed is None else mixed[now]
+                first.next((X, places[now]), h[inside], room, mixers, memory[inside])
                 for cell in cells[1:]:
                     cell.next(None, h[inside], room)
                 states[now] = h[inside]
@@ -284,16 +254,14 @@ class Recurrent:
     def step(
         self, encoded: Encoded, sentences: np.ndarray, symbols: np.ndarray, state: State, room: Buffers
     ) -> tuple[np.ndarray, State]:
-        """One step of the decoder, see ``Network``."""
+        """The vectors (rows, embedding) before the output layer and the states after a symbol of each row, int32
+        (rows,) each, for the sentence that it belongs to. The given states are overwritten."""
         a, rows, d = self.architecture, len(symbols), self.architecture.state
         keys, *values = encoded.kept
-        gates, mixers = self.inputs
-        every = np.arange(rows, dtype=np.int32)
-        h = state[0]
-        if mixers is None:
-            self.base[0].next(gates(symbols), h, room)
-        else:
-            self.base[0].next_long(gates(symbols), _rows(mixers(symbols)), h, state[-1], room)
+        gates, mixing = self.inputs
+        h, every = state[0], np.arange(rows, dtype=np.int32)
+        mixers = None if mixing is None else _rows(mixing(symbols))
+        self.base[0].next(gates(symbols), h, room, mixers, state[-1])
         queries = self.Wa(h, room("queries", rows, a.attention))
         shares = room("shares", rows, int(np.diff(encoded.starts).max()))
         attend(queries, self.gw, self.v, keys, encoded.starts, sentences, shares)
@@ -347,7 +315,6 @@ class _Part:
         self.layers = [_Layer(weights, f"{name}/{layer}", matrix) for layer in layers]
 
     def normal(self, x: np.ndarray, room: Buffers) -> np.ndarray:
-        """x, normalised."""
         out = room("normal", *x.shape)
         out[:] = x
         normalise(out, self.gain, self.bias)
@@ -394,10 +361,9 @@ class Transformer:
             return [_Part(weights, f"{layer}/{name}", matrix, *layers) for name, *layers in (own, feed)]
 
         self.encoder = [parts(f"encoder/{layer}") for layer in range(1, a.encoder_layers + 1)]
-        self.decoder = [parts(f"decoder/{layer}") for layer in range(1, a.decoder_layers + 1)]
-        self.cross = [
-            _Part(weights, f"decoder/{layer}/cross", matrix, "Q", "O", "KV") for layer in range(1, a.decoder_layers + 1)
-        ]
+        names = [f"decoder/{layer}" for layer in range(1, a.decoder_layers + 1)]
+        self.decoder = [parts(name) for name in names]
+        self.cross = [_Part(weights, f"{name}/cross", matrix, "Q", "O", "KV") for name in names]
         sides = ("encoder", "decoder")
         self.norms = {side: [numbers(weights, f"{side}/norm/{each}") for each in "gb"] for side in sides}
         self.places = positions(256, a.embedding)
@@ -432,7 +398,7 @@ class Transformer:
         queries[:], pairs[:] = made[:, :e], made[:, e:]
         return queries, pairs
 
-    def encode(self, batch: Batch, room: Buffers, limits: np.ndarray) -> Encoded:
+    def encode(self, batch: Batch, room: Buffers, limits: np.ndarray) -> tuple[Encoded, State]:
         starts, lengths = batch.starts, np.diff(batch.starts)
         sentence = np.repeat(np.arange(len(lengths), dtype=np.int32), lengths)
         time = np.arange(starts[-1]) - np.repeat(starts[:-1], lengths)
@@ -443,17 +409,14 @@ class Transformer:
             self._look(own, x, queries, pairs, seen, room)
             self._feed(feed, x, room)
         normalise(x, *self.norms["encoder"])
-        kept = []
-        for part in self.cross:
-            keys = part.layers[2]
-            kept.append(keys(x, np.empty((len(x), keys.bias.size), np.float32)))
+        wide = [part.layers[2] for part in self.cross]
+        kept = tuple(keys(x, np.empty((len(x), keys.bias.size), np.float32)) for keys in wide)
         slots = np.zeros((len(lengths), int(limits.max(initial=1))), np.int32)
-        return Encoded(starts, tuple(kept), (slots, np.zeros(len(lengths), np.int32)))
+        return Encoded(starts, kept), (slots, np.zeros(len(lengths), np.int32))
 
     def step(
         self, encoded: Encoded, sentences: np.ndarray, symbols: np.ndarray, state: State, room: Buffers
     ) -> tuple[np.ndarray, State]:
-        """One step of the decoder, see ``Network``."""
         a, rows = self.architecture, len(symbols)
         slots, counts = state
         store = room.kept.setdefault("store", Store(a.decoder_layers, a.embedding))
@@ -479,6 +442,9 @@ def _ranges(starts: np.ndarray) -> np.ndarray:
     """The positions of every sentence, (n_sentences, longest) int32; what is beyond its end is not looked at."""
     longest = int(np.diff(starts).max(initial=0))
     return (starts[:-1, None] + np.arange(longest)).astype(np.int32)
+
+
+Network = Recurrent | Transformer
 
 
 def network(weights: Weights, matrix: type[Matrix] = Matrix) -> Network:

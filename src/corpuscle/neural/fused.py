@@ -9,6 +9,7 @@ products over all positions at once.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import chain, pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,20 +24,25 @@ Tensor = Any
 
 
 class _Cell:
-    """A GRU cell of a layer on its way over n positions, for groups of b rows: U (groups, d, 3d), gain (groups, 3d);
-    ``mask`` (groups, b, d) of its dropout, or None."""
+    """A GRU cell of a layer over n positions, for groups of b rows, of which some are ``alive`` (n, groups, b): U
+    (groups, d, 3d), gain (groups, 3d); ``mask`` (groups, b, d) of its dropout, or None; ``inputs``: their parts of the
+    gates; ``way``: the states before and after it, (n, groups, b, d) each."""
 
-    def __init__(self, n: int, b: int, U: Tensor, gain: Tensor, mask: Tensor | None):
-        groups, d, width = U.shape
-        self.U, self.mask = U, mask
-        self.normal, self.gates = U.new_empty(n, groups, b, width), U.new_empty(n, groups, b, width)
-        self.scales = np.empty((n, groups, b), np.float32)
-        self.trace = kernels.Trace(self.normal.numpy(), self.scales, self.gates.numpy(), gain.contiguous().numpy())
-        self.seen = None if mask is None else U.new_empty(n, groups, b, d)
-
-    def begin(self, inputs: Tensor, alive: np.ndarray, before: Tensor, out: Tensor) -> None:
-        """Say which inputs' parts, rows and states it has on its way."""
-        self.before = before
+    def __init__(
+        self,
+        U: Tensor,
+        gain: Tensor,
+        mask: Tensor | None,
+        inputs: Tensor,
+        alive: np.ndarray,
+        way: tuple[Tensor, Tensor],
+    ):
+        before, out = way
+        shape = (*alive.shape, U.shape[-1])
+        self.U, self.mask, self.before = U, mask, before
+        self.normal, gates, scales = U.new_empty(shape), np.empty(shape, np.float32), np.empty(alive.shape, np.float32)
+        self.trace = kernels.Trace(self.normal.numpy(), scales, gates, gain.contiguous().numpy())
+        self.seen = None if mask is None else U.new_empty(before.shape)
         self.forward = inputs.numpy(), self.trace, alive, before.numpy(), out.numpy()
 
     def step(self, t: int) -> None:
@@ -132,8 +138,7 @@ class _Layer(torch.autograd.Function):
 
 
 class _Attention(NamedTuple):
-    """Parameters of the attention and of the cell behind it: W (d, a), gain (a,), v (a,); W2 (m, 3d), gain (3d,), bias
-    (3d,)."""
+    """Parameters of the attention and of the cell behind it: W (d, a), gw, v (a,); W2 (m, 3d), gx, b (3d,)."""
 
     W: Tensor
     gw: Tensor
@@ -189,7 +194,7 @@ class _Base(torch.autograd.Function):
             cell.begin_back(gradient)
         asking.begin_back(torch.empty_like(asking.out))
         reading.begin_back(cells[1].dx[:, 0])
-        made = kernels.LooksGradient(*(np.zeros_like(x) for x in (looks.keys, looks.values, looks.v)))
+        made = np.zeros_like(looks.keys), np.zeros_like(looks.values), np.zeros_like(looks.v)
         db, shares_given = torch.zeros_like(reading.gradient[0, 0]), shares_given.contiguous().clone().numpy()
         for t in reversed(range(len(given))):
             gradient[0] += given[t]
@@ -215,22 +220,17 @@ def _on_their_way(
     inputs: Sequence[Tensor], start: Tensor, alive: np.ndarray, masks: Sequence[Tensor | None], pairs: Sequence[Tensor]
 ) -> tuple[list[_Cell], Tensor]:
     """The cells of a deep cell over all positions, and its states (n + 1, groups, b, d), the first ones ``start``."""
-    n, _, b = alive.shape
-    cells = [_Cell(n, b, U, gain, mask) for U, gain, mask in zip(pairs[::2], pairs[1::2], masks, strict=True)]
-    states = torch.cat([start[None], start.new_empty(n, *start.shape)])
-    places = [states[:-1], *(start.new_empty(n, *start.shape) for _ in cells[1:]), states[1:]]
-    for k, cell in enumerate(cells):
-        cell.begin(inputs[k], alive, *places[k : k + 2])
-    return cells, states
+    between = [start.new_empty(len(alive), *start.shape) for _ in masks]
+    states = torch.cat([start[None], between.pop()])
+    ways = pairwise([states[:-1], *between, states[1:]])
+    each = zip(pairs[::2], pairs[1::2], masks, inputs, ways, strict=True)
+    return [_Cell(U, gain, mask, x, alive, way) for U, gain, mask, x, way in each], states
 
 
 def _grouped(cells: Sequence[Any]) -> list[Tensor]:
     """U and gain of every cell with an axis for groups of rows."""
-    made = []
-    for cell in cells:
-        grouped = cell.U.dim() == 3
-        made += [cell.U if grouped else cell.U[None], cell.gh.reshape(-1, cell.gh.shape[-1])]
-    return made
+    pairs = ((cell.U.reshape(-1, *cell.U.shape[-2:]), cell.gh.reshape(-1, cell.gh.shape[-1])) for cell in cells)
+    return list(chain(*pairs))
 
 
 def layer(

@@ -48,8 +48,10 @@ def keep_all(*shape: int, symbols: bool = False) -> None:
 
 
 def masked(x: Tensor, mask: Tensor | None) -> Tensor:
-    """The numbers that dropout leaves."""
-    return x if mask is None else x * mask
+    """The numbers that dropout leaves; a mask with one axis less is the same for all positions."""
+    if mask is None:
+        return x
+    return x * (mask if mask.dim() == x.dim() else mask.unsqueeze(-2))
 
 
 class Cell(NamedTuple):
@@ -86,10 +88,12 @@ class Cell(NamedTuple):
         reset, update = torch.sigmoid(gates + own_gates).chunk(2, -1)
         return torch.lerp(torch.tanh(torch.addcmul(candidate, reset, own_candidate)), h, update)
 
-    def mlstm(
-        self, projected: Tensor, mixing: Tensor, h: Tensor, memory: Tensor, drop: Tensor | None
+    def read(
+        self, projected: Tensor, mixing: Tensor | None, h: Tensor, memory: Tensor, drop: Tensor | None
     ) -> tuple[Tensor, Tensor]:
-        """The next state and memory; ``mixing``: the input times Wm."""
+        """The next state and memory of a cell that reads; ``mixing``: of a multiplicative LSTM, the input times Wm."""
+        if mixing is None:
+            return self.gru(projected, h, drop), memory
         d = h.shape[-1]
         mixed = mixing * (masked(h, drop) @ self.Um)
         gates = projected + normalised(mixed @ self.U, self.gh)
@@ -102,12 +106,10 @@ def normalised(x: Tensor, gain: Tensor | None) -> Tensor:
     """Layer normalisation over the last axis, x itself without a gain."""
     if gain is None:
         return x
-    size = (x.shape[-1],)
+    size, norm = (x.shape[-1],), torch.nn.functional.layer_norm
     if gain.dim() == 1:
-        return torch.nn.functional.layer_norm(x, size, gain, None, EPSILON)
-    return torch.nn.functional.layer_norm(x, size, None, None, EPSILON) * gain.reshape(
-        gain.shape[:1] + (1,) * (x.dim() - 2) + size
-    )
+        return norm(x, size, gain, None, EPSILON)
+    return norm(x, size, None, None, EPSILON) * gain.reshape(gain.shape[:1] + (1,) * (x.dim() - 2) + size)
 
 
 def forward(a: Architecture, p: Parameters, batch: Batch, drop: Dropping = keep_all) -> tuple[Tensor, Tensor]:
@@ -165,29 +167,25 @@ def _both_columns(a: Architecture, p: Parameters, layer: int, x: Tensor, alive: 
     _, b, n, size = x.shape
     cells = [Cell.both(p, f"{layer}/{depth}") for depth in range(1, a.encoder_depth + 1)]
     first, masks = cells[0], [drop(2, b, a.state) for _ in cells]
-    mask = drop(2, b, size)
-    flat = masked(x, None if mask is None else mask.unsqueeze(2)).reshape(2, b * n, size)
+    flat = masked(x, drop(2, b, size)).reshape(2, b * n, size)
     inputs = first.projected(flat).reshape(2, b, n, -1)
     if _fused(a, x):
         start = x.new_zeros(2, b, a.state)
         living = alive.squeeze(-1).permute(2, 0, 1).contiguous()
         return fused.layer(cells, inputs.permute(2, 0, 1, 3), start, living, masks).permute(1, 2, 0, 3)
     projected = inputs.unbind(2)
-    mixing = (flat @ first.Wm).reshape(2, b, n, -1).unbind(2) if first.Wm is not None else ()
+    mixing = [None] * n if first.Wm is None else (flat @ first.Wm).reshape(2, b, n, -1).unbind(2)
     h = memory = x.new_zeros(2, b, a.state)
     padded = (~alive).any(dim=0).any(dim=0).flatten().tolist()
     states = []
     for i in range(n):
         before, kept = h, memory
-        if first.Wm is not None:
-            h, memory = first.mlstm(projected[i], mixing[i], h, memory, masks[0])
-        else:
-            h = first.gru(projected[i], h, masks[0])
+        h, memory = first.read(projected[i], mixing[i], h, memory, masks[0])
         for cell, mask in zip(cells[1:], masks[1:], strict=True):
             h = cell.gru(None, h, mask)
         if padded[i]:
             h = torch.where(alive[:, :, i], h, before)
-            memory = torch.where(alive[:, :, i], memory, kept) if first.Wm is not None else memory
+            memory = memory if first.Wm is None else torch.where(alive[:, :, i], memory, kept)
         states.append(h)
     return torch.stack(states, 2)
 
@@ -207,8 +205,7 @@ def _base(
     cells = [Cell.of(p, f"decoder/1/{depth}") for depth in range(1, a.base_depth + 1)]
     first, second = cells[:2]
     masks = [drop(b, a.state) for _ in cells]
-    mask = drop(b, size)
-    flat = masked(y, None if mask is None else mask.unsqueeze(1))
+    flat = masked(y, drop(b, size))
     inputs = first.projected(flat)
     keys = normalised(context @ p["attention/U"], p.get("attention/gu")) + p["attention/b"]
     drop_found = drop(b, 2 * a.state)
@@ -218,15 +215,12 @@ def _base(
         made = fused.base(cells, inputs.transpose(0, 1), h, keys, context, real, drop_found, masks, attention)
         return tuple(part.transpose(0, 1) for part in made)
     projected = inputs.unbind(1)
-    mixing = (flat @ first.Wm).unbind(1) if first.Wm is not None else ()
+    mixing = [None] * m if first.Wm is None else (flat @ first.Wm).unbind(1)
     hidden = torch.zeros_like(real, dtype=y.dtype).masked_fill_(~real, -math.inf).unsqueeze(1)
     memory = torch.zeros_like(h)
     states, found, shares = [], [], []
     for j in range(m):
-        if first.Wm is not None:
-            h, memory = first.mlstm(projected[j], mixing[j], h, memory, masks[0])
-        else:
-            h = first.gru(projected[j], h, masks[0])
+        h, memory = first.read(projected[j], mixing[j], h, memory, masks[0])
         query = normalised(h @ p["attention/W"], p.get("attention/gw")).unsqueeze(1)
         scores = (torch.tanh(keys + query) @ p["attention/v"]).unsqueeze(1)
         share = torch.softmax(scores + hidden, -1)
@@ -245,19 +239,16 @@ def _layer(a: Architecture, p: Parameters, prefix: str, x: Tensor, h: Tensor, dr
     b, m, size = x.shape
     cells = [Cell.of(p, f"{prefix}/{depth}") for depth in range(1, a.high_depth + 1)]
     masks = [drop(b, a.state) for _ in cells]
-    mask = drop(b, size)
-    inputs = cells[0].projected(masked(x, None if mask is None else mask.unsqueeze(1)))
+    inputs = cells[0].projected(masked(x, drop(b, size)))
     if _fused(a, x):
         alive = torch.ones(m, 1, b, dtype=torch.bool)
         grouped = [None if own is None else own.unsqueeze(0) for own in masks]
         rows = inputs.transpose(0, 1).unsqueeze(1)
         return fused.layer(cells, rows, h.unsqueeze(0), alive, grouped).squeeze(1).transpose(0, 1)
-    projected = inputs.unbind(1)
     states = []
-    for j in range(m):
-        h = cells[0].gru(projected[j], h, masks[0])
-        for cell, own in zip(cells[1:], masks[1:], strict=True):
-            h = cell.gru(None, h, own)
+    for x in inputs.unbind(1):
+        for cell, own in zip(cells, masks, strict=True):
+            h, x = cell.gru(x, h, own), None
         states.append(h)
     return torch.stack(states, 1)
 
@@ -271,8 +262,7 @@ def _transformer(a: Architecture, p: Parameters, batch: Batch, drop: Dropping) -
         return _embedded(matrix, symbols, drop) * math.sqrt(a.embedding) + place
 
     def dropped(x: Tensor) -> Tensor:
-        mask = drop(b, a.embedding)
-        return masked(x, None if mask is None else mask.unsqueeze(1))
+        return masked(x, drop(b, a.embedding))
 
     real = batch.real[:, None, None, :]
     x = embedded(p["embedding" if a.tied else "source_embedding"], batch.sources)

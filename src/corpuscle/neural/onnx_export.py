@@ -18,7 +18,7 @@ metadata of both files, ``symbols``: a JSON list of the strings of the ids, the 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -28,7 +28,6 @@ import numpy as np
 from corpuscle.errors import require
 from corpuscle.neural.reference import EPSILON, Weights, positions
 from corpuscle.text.files import write_atomically
-from corpuscle.text.vocab import FIRST, MARKUP
 
 OPSET, IR_VERSION = 18, 9
 LONGEST = 1024
@@ -68,7 +67,6 @@ class _Graph:
         return self.array(f"ints {values}", np.array(values, np.int64))
 
     def product(self, x: str, name: str) -> str:
-        """x times a matrix of the model."""
         return self.op("MatMul", x, self.weight(name))
 
     def add(self, *terms: str) -> str:
@@ -89,17 +87,11 @@ class _Graph:
 
     def made(self, name: str, inputs: Mapping[str, tuple[Any, Shape]], outputs: Mapping[str, tuple[str, Shape]]) -> Any:
         """The graph: inputs name -> (type, shape), outputs name -> (value, shape), float32."""
-        info = self.onnx.helper.make_tensor_value_info
-        for output, (value, _) in outputs.items():
-            self.nodes.append(self.onnx.helper.make_node("Identity", [value], [output]))
-        float32 = self.onnx.TensorProto.FLOAT
-        return self.onnx.helper.make_graph(
-            self.nodes,
-            name,
-            [info(each, kind, shape) for each, (kind, shape) in inputs.items()],
-            [info(each, float32, shape) for each, (_, shape) in outputs.items()],
-            list(self.constants.values()),
-        )
+        helper, float32 = self.onnx.helper, self.onnx.TensorProto.FLOAT
+        self.nodes += [helper.make_node("Identity", [value], [output]) for output, (value, _) in outputs.items()]
+        read = [helper.make_tensor_value_info(each, kind, shape) for each, (kind, shape) in inputs.items()]
+        made = [helper.make_tensor_value_info(each, float32, shape) for each, (_, shape) in outputs.items()]
+        return helper.make_graph(self.nodes, name, read, made, list(self.constants.values()))
 
 
 # ---- cells
@@ -141,10 +133,11 @@ def _scanned(g: _Graph, name: str, below: str, alive: str, zeros: str, forward: 
     """The states (n, b, d) of a layer of the encoder; padding leaves them as they are."""
     a, float32 = g.weights.architecture, g.onnx.TensorProto.FLOAT
     x, mixer = _inputs(g, f"{name}/1", below)
-    body = _Graph(g.weights, g)
-    inner = {"h": "h_" + name, "memory": "memory_" + name, "x": "x_" + name, "alive": "alive_" + name}
-    if mixer is not None:
-        inner["mixer"] = "mixer_" + name
+    body, state = _Graph(g.weights, g), ("b", a.state)
+    kinds: dict[str, tuple[Any, Shape]] = {"h": (float32, state), "memory": (float32, state)}
+    kinds |= {"x": (float32, ("b", (4 if mixer else 3) * a.state)), "alive": (g.onnx.TensorProto.BOOL, ("b", 1))}
+    kinds |= {} if mixer is None else {"mixer": (float32, state)}
+    inner = {each: f"{each}_{name}" for each in kinds}
     h, memory = _first(body, f"{name}/1", inner["x"], inner.get("mixer"), inner["h"], inner["memory"])
     for depth in range(2, a.encoder_depth + 1):
         h = _gru(body, f"{name}/{depth}", None, h)
@@ -152,26 +145,15 @@ def _scanned(g: _Graph, name: str, below: str, alive: str, zeros: str, forward: 
         body.op("Where", inner["alive"], new, body.op("Identity", old))
         for new, old in ((h, inner["h"]), (memory, inner["memory"]))
     ]
-    state, sizes = ("b", a.state), {"x": (4 if mixer else 3) * a.state, "mixer": a.state}
-    inputs: dict[str, tuple[Any, Shape]] = {inner[each]: (float32, state) for each in ("h", "memory")}
-    inputs[inner["x"]] = (float32, ("b", sizes["x"]))
-    inputs[inner["alive"]] = (g.onnx.TensorProto.BOOL, ("b", 1))
-    if mixer is not None:
-        inputs[inner["mixer"]] = (float32, state)
+    inputs = {inner[each]: kind for each, kind in kinds.items()}
     outputs: dict[str, tuple[str, Shape]] = {
         f"h_next_{name}": (chosen[0], state), f"memory_next_{name}": (chosen[1], state), f"y_{name}": (chosen[0], state)
     }  # fmt: skip
-    given = [zeros, zeros, x, alive, *([mixer] if mixer is not None else [])]
-    way = 0 if forward else 1
+    scanned, way = [x, alive, *([] if mixer is None else [mixer])], 0 if forward else 1
     return g.op(
-        "Scan",
-        *given,
-        outputs=3,
-        body=body.made(name, inputs, outputs),
-        num_scan_inputs=len(given) - 2,
-        scan_input_directions=[way] * (len(given) - 2),
-        scan_output_directions=[way],
-    )[2]
+        "Scan", zeros, zeros, *scanned, outputs=3, body=body.made(name, inputs, outputs), num_scan_inputs=len(scanned),
+        scan_input_directions=[way] * len(scanned), scan_output_directions=[way],
+    )[2]  # fmt: skip
 
 
 def _recurrent_encoder(g: _Graph, source: str, lengths: str) -> dict[str, tuple[str, Shape]]:
@@ -240,26 +222,22 @@ def _recurrent_step(g: _Graph) -> dict[str, tuple[str, Shape]]:
         q = g.add(h, q)
     o = g.op("Tanh", g.normal(g.product(g.op("Concat", y, q, context, axis=-1), "read/W"), "read/g"))
     state = g.op("Concat", *(g.op("Unsqueeze", each, g.ints(1)) for each in states), axis=1)
-    outputs: dict[str, tuple[str, Shape]] = {"logs": (_logs(g, o), ("r", _classes(g)))}
+    outputs: dict[str, tuple[str, Shape]] = {"logs": _logs(g, o)}
     outputs |= {"next_state": (state, ("r", a.decoder_layers, a.state))}
     return outputs | ({"next_memory": (memory, ("r", a.state))} if a.cell == "mlstm" else {})
 
 
-def _classes(g: _Graph) -> int:
-    return len(g.weights.arrays["output_bias"])
-
-
-def _logs(g: _Graph, o: str) -> str:
-    name = "embedding" if g.weights.architecture.tied else "output"
-    vectors = g.array("output, transposed", g.weights.arrays[name].T)
-    return g.op("LogSoftmax", g.add(g.op("MatMul", o, vectors), g.weight("output_bias")), axis=-1)
+def _logs(g: _Graph, o: str) -> tuple[str, Shape]:
+    p = g.weights.arrays
+    vectors = g.array("output, transposed", p["embedding" if g.weights.architecture.tied else "output"].T)
+    logs = g.op("LogSoftmax", g.add(g.op("MatMul", o, vectors), g.weight("output_bias")), axis=-1)
+    return logs, ("r", len(p["output_bias"]))
 
 
 # ---- transformers
 
 
 def _placed(g: _Graph, symbols: str, table: str) -> str:
-    """Vectors of symbols at their positions."""
     a = g.weights.architecture
     vectors = g.op("Mul", g.embedded(symbols, table), g.array("scale", np.float32(np.sqrt(a.embedding))))
     known = g.array("positions", positions(LONGEST, a.embedding))
@@ -328,7 +306,7 @@ def _transformer_step(g: _Graph) -> dict[str, tuple[str, Shape]]:
         x = _feed(g, f"{part}/feed", x)
     last = g.op("Gather", x, g.array("last", np.int64(-1)), axis=1)
     o = g.normal(last, "decoder/norm/g", "decoder/norm/b")
-    return {"logs": (_logs(g, o), ("r", _classes(g)))}
+    return {"logs": _logs(g, o)}
 
 
 # ---- files
@@ -336,19 +314,11 @@ def _transformer_step(g: _Graph) -> dict[str, tuple[str, Shape]]:
 
 def _finished(g: _Graph, name: str, inputs: Mapping[str, tuple[Any, Shape]], outputs: Mapping[str, Any]) -> bytes:
     """A model, checked, as bytes."""
-    helper = g.onnx.helper
-    made = helper.make_model(
-        g.made(name, inputs, outputs), opset_imports=[helper.make_opsetid("", OPSET)], ir_version=IR_VERSION
-    )
+    helper, graph = g.onnx.helper, g.made(name, inputs, outputs)
+    made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET)], ir_version=IR_VERSION)
     made.producer_name = "corpuscle"
-    strings = {"source_symbols": g.weights.source, "symbols": g.weights.target}
-    helper.set_model_props(
-        made,
-        {
-            key: json.dumps([*MARKUP, *(vocab.word(i) for i in range(FIRST, len(vocab)))], ensure_ascii=False)
-            for key, vocab in strings.items()
-        },
-    )
+    sides = {"source_symbols": g.weights.source, "symbols": g.weights.target}
+    helper.set_model_props(made, {key: json.dumps(each.strings, ensure_ascii=False) for key, each in sides.items()})
     g.onnx.checker.check_model(made, full_check=True)
     return made.SerializeToString()
 
@@ -364,19 +334,15 @@ def write_onnx(weights: Weights, path: str | PathLike[str]) -> tuple[Path, Path]
     onnx = require("onnx", extra="onnx")
     int64, float32 = onnx.TensorProto.INT64, onnx.TensorProto.FLOAT
     recurrent = weights.architecture.recurrent
-    sides: dict[Path, bytes] = {}
     g = _Graph(weights)
-    encode: Callable[..., Any] = _recurrent_encoder if recurrent else _transformer_encoder
-    outputs = encode(g, "source", "lengths")
-    sides[encoder_file(path)] = _finished(
-        g, "encoder", {"source": (int64, ("b", "n")), "lengths": (int64, ("b",))}, outputs
-    )
-    symbols: Shape = ("r",) if recurrent else ("r", "m")
-    inputs = {"symbols": (int64, symbols), "lengths": (int64, ("r",))}
+    inputs: dict[str, tuple[Any, Shape]] = {"source": (int64, ("b", "n")), "lengths": (int64, ("b",))}
+    outputs = (_recurrent_encoder if recurrent else _transformer_encoder)(g, "source", "lengths")
+    encoder = _finished(g, "encoder", inputs, outputs)
+    g = _Graph(weights)
+    inputs = {"symbols": (int64, ("r",) if recurrent else ("r", "m")), "lengths": (int64, ("r",))}
     inputs |= {name: (float32, ("r", *shape[1:])) for name, (_, shape) in outputs.items()}
-    g = _Graph(weights)
-    sides[Path(path)] = _finished(g, "step", inputs, (_recurrent_step if recurrent else _transformer_step)(g))
-    for place, content in sides.items():
+    step = _finished(g, "step", inputs, (_recurrent_step if recurrent else _transformer_step)(g))
+    for place, content in (encoder_file(path), encoder), (path, step):
         with write_atomically(place, "wb") as out:
             out.write(content)
     return Path(path), encoder_file(path)

@@ -60,15 +60,14 @@ class Weights:
                 raise ValueError(f"tensor {name!r} is {array.dtype} {array.shape}, not float32 {shape}")
             if not np.isfinite(array).all():
                 raise ValueError(f"tensor {name!r} has values that are not finite")
-        strange = next((name for name in self.arrays if name not in wanted), None)
-        if strange is not None:
-            raise ValueError(f"tensor {strange!r} does not belong to this architecture")
+        for name in self.arrays:
+            if name not in wanted:
+                raise ValueError(f"tensor {name!r} does not belong to this architecture")
         return self
 
 
 def shapes(architecture: Architecture, source_size: int, target_size: int) -> dict[str, Shape]:
-    """Name -> shape of every array; ``source_size``, ``target_size``: how many symbols there are, the reserved ones
-    included."""
+    """Name -> shape of every array; ``source_size``, ``target_size``: numbers of symbols, with the reserved ones."""
     a = architecture
     embeddings = {"embedding": (target_size, a.embedding)}
     if not a.tied:
@@ -162,7 +161,7 @@ def encode(weights: Weights, source: np.ndarray) -> Encoded:
     if not a.recurrent:
         x = vectors * np.sqrt(a.embedding) + positions(len(source), a.embedding)
         for layer in range(1, a.encoder_layers + 1):
-            x = x + _self_attention(weights, f"encoder/{layer}/self", x)
+            x = x + _attended(weights, f"encoder/{layer}/self", x)[0]
             x = x + _feed(weights, f"encoder/{layer}/feed", x)
         x = _norm(weights, "encoder/norm", x)
         return Encoded(x, x)
@@ -236,14 +235,12 @@ def _first_cell(
     weights: Weights, cell: str, x: np.ndarray, h: np.ndarray, memory: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """The cell that reads the input of a layer: next state and memory."""
-    if weights.architecture.cell == "mlstm":
-        return mlstm(weights, cell, x, h, memory)
-    return gru(weights, cell, x, h), memory
+    is_long = weights.architecture.cell == "mlstm"
+    return mlstm(weights, cell, x, h, memory) if is_long else (gru(weights, cell, x, h), memory)
 
 
 def _column(weights: Weights, column: str, vectors: np.ndarray) -> np.ndarray:
-    """One column of the encoder, (n, d): layers of alternating direction, each from the second on added to what
-    is below it."""
+    """One column of the encoder, (n, d): layers of alternating direction, from the second on added to those below."""
     a = weights.architecture
     below = vectors
     for layer in range(1, a.encoder_layers + 1):
@@ -269,41 +266,32 @@ def _transformer_step(
     attention = np.zeros(len(encoded.context))
     for layer in range(1, a.decoder_layers + 1):
         cell = f"decoder/{layer}"
-        x = x + _self_attention(weights, f"{cell}/self", x, causal=True)
-        found, attention = _cross_attention(weights, f"{cell}/cross", x, encoded.keys)
-        x = x + found
+        x = x + _attended(weights, f"{cell}/self", x, causal=True)[0]
+        found, shares = _attended(weights, f"{cell}/cross", x, encoded.keys)
+        x, attention = x + found, shares[:, -1].mean(axis=0)
         x = x + _feed(weights, f"{cell}/feed", x)
     o = _norm(weights, "decoder/norm", x[-1])
     return _logits(weights, o), State(prefix, state.memory), attention
 
 
-def _self_attention(weights: Weights, part: str, x: np.ndarray, causal: bool = False) -> np.ndarray:
-    p = weights.arrays
-    q, k, v = np.split(_norm(weights, f"{part}/norm", x) @ p[f"{part}/QKV"] + p[f"{part}/QKV/b"], 3, axis=1)
-    hidden = np.triu(np.full((len(x), len(x)), -np.inf), 1) if causal else np.zeros((len(x), len(x)))
-    found, _ = _heads(weights, q, k, v, hidden)
-    return found @ p[f"{part}/O"] + p[f"{part}/O/b"]
-
-
-def _cross_attention(weights: Weights, part: str, x: np.ndarray, keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    p = weights.arrays
-    q = _norm(weights, f"{part}/norm", x) @ p[f"{part}/Q"] + p[f"{part}/Q/b"]
-    k, v = np.split(keys @ p[f"{part}/KV"] + p[f"{part}/KV/b"], 2, axis=1)
-    found, shares = _heads(weights, q, k, v, np.zeros((len(x), len(keys))))
-    return found @ p[f"{part}/O"] + p[f"{part}/O/b"], shares[:, -1].mean(axis=0)
-
-
-def _heads(
-    weights: Weights, q: np.ndarray, k: np.ndarray, v: np.ndarray, hidden: np.ndarray
+def _attended(
+    weights: Weights, part: str, x: np.ndarray, context: np.ndarray | None = None, causal: bool = False
 ) -> tuple[np.ndarray, np.ndarray]:
-    """What every head finds, side by side (rows, embedding), and its shares (heads, rows, columns)."""
+    """What the heads find for each row of x, in x itself or in a context; and their shares (heads, rows, columns)."""
+    p, inside = weights.arrays, _norm(weights, f"{part}/norm", x)
+    if context is None:
+        q, k, v = np.split(inside @ p[f"{part}/QKV"] + p[f"{part}/QKV/b"], 3, axis=1)
+    else:
+        q = inside @ p[f"{part}/Q"] + p[f"{part}/Q/b"]
+        k, v = np.split(context @ p[f"{part}/KV"] + p[f"{part}/KV/b"], 2, axis=1)
+    hidden = np.triu(np.full((len(x), len(x)), -np.inf), 1) if causal else 0.0
     size = q.shape[1] // weights.architecture.heads
     found, shares = [], []
     for first in range(0, q.shape[1], size):
         head = slice(first, first + size)
         shares.append(softmax(q[:, head] @ k[:, head].T / np.sqrt(size) + hidden))
         found.append(shares[-1] @ v[:, head])
-    return np.concatenate(found, axis=1), np.array(shares)
+    return np.concatenate(found, axis=1) @ p[f"{part}/O"] + p[f"{part}/O/b"], np.array(shares)
 
 
 def _feed(weights: Weights, part: str, x: np.ndarray) -> np.ndarray:
@@ -330,12 +318,10 @@ def normalised(x: np.ndarray, gain: np.ndarray | None) -> np.ndarray:
 
 
 def sigmoid(x: np.ndarray) -> np.ndarray:
-    """1 / (1 + exp(-x))."""
     return 0.5 * (1.0 + np.tanh(0.5 * x))
 
 
 def softmax(x: np.ndarray) -> np.ndarray:
-    """Shares over the last axis."""
     exponents = np.exp(x - x.max(axis=-1, keepdims=True))
     return exponents / exponents.sum(axis=-1, keepdims=True)
 

@@ -37,14 +37,6 @@ from corpuscle.text.corpus import items_of, starts_of
 from corpuscle.text.vocab import END, START, UNKNOWN, Vocab
 
 
-class Padded(NamedTuple):
-    """Sequences of a batch, the places after their ends filled with END: ``symbols`` int64 (b, longest); ``real`` bool,
-    which places are not filled."""
-
-    symbols: np.ndarray
-    real: np.ndarray
-
-
 class Examples(NamedTuple):
     """Pairs to learn from: ``sources`` and ``targets`` int32, one sequence after the other without START and END, and
     ``source_starts``, ``target_starts`` int64 (n + 1,), where each begins.
@@ -74,12 +66,6 @@ class Examples(NamedTuple):
     def __len__(self) -> int:
         return len(self.source_starts) - 1
 
-    def side(self, which: np.ndarray, target: bool) -> Padded:
-        """The sources, or the targets, of some pairs."""
-        if target:
-            return padded(self.targets, self.target_starts, which)
-        return padded(self.sources, self.source_starts, which)
-
     def links_of(self, which: np.ndarray, m: int, n: int) -> np.ndarray:
         """The links of some pairs, padded with zeros: float32 (b, m, n)."""
         result = np.zeros((len(which), m, n), np.float32)
@@ -90,8 +76,8 @@ class Examples(NamedTuple):
         return result
 
 
-def padded(flat: np.ndarray, starts: np.ndarray, which: np.ndarray) -> Padded:
-    """Some sequences with END after each."""
+def padded(flat: np.ndarray, starts: np.ndarray, which: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Some sequences, filled with END, int64 (b, longest), and which places belong to them and to one END, bool."""
     lengths = starts[which + 1] - starts[which] + 1
     real = np.arange(lengths.max(initial=1)) < lengths[:, None]
     symbols = np.full(real.shape, END, np.int64)
@@ -99,12 +85,7 @@ def padded(flat: np.ndarray, starts: np.ndarray, which: np.ndarray) -> Padded:
     inside[np.arange(len(which)), lengths - 1] = False
     places, _ = items_of(starts, which)
     symbols[inside] = flat[places]
-    return Padded(symbols, real)
-
-
-def shifted(symbols: np.ndarray) -> np.ndarray:
-    """What the decoder reads while it writes some symbols: START and all but the last."""
-    return np.concatenate([np.full((len(symbols), 1), START), symbols[:, :-1]], axis=1)
+    return symbols, real
 
 
 def batches(examples: Examples, size: int, seed: int, epoch: int) -> list[np.ndarray]:
@@ -120,12 +101,13 @@ BETAS = {True: (0.9, 0.999), False: (0.9, 0.98)}
 """Decays of Adam's moments, for recurrent models and for transformers."""
 
 CLIP, TINY = 1.0, 1e-8
+AT_ONCE = 256
+"""The number of validation pairs that are read together."""
 
 
 class Plan(NamedTuple):
     """How to learn, see ``NetworkSettings``; ``guide``: weight of the guided attention; ``interval``: updates between
-    two validations; ``updates``: their greatest number; ``choose``: keep the weights of the best
-    validation, not the last."""
+    two validations; ``updates``: their greatest number; ``choose``: keep the best weights, not the last."""
 
     dropout: float
     symbol_dropout: float
@@ -162,9 +144,11 @@ class Task(NamedTuple):
 
 
 class Progress(NamedTuple):
-    """How far a member has come: its ``seed``, the number of ``updates``, the vectors float32 (n_parameters,) of the
-    weights, of Adam's two moments, of the running mean and of the best mean so far; and a row for each validation:
-    cross-entropy, quality, rate. ``broken``: the loss was not finite, and it stopped there."""
+    """How far a member of an ensemble has come: its ``seed``, the number of ``updates``, the vectors float32
+    (n_parameters,) of the weights, of Adam's two moments, of the running mean and of the best mean so far; and a row
+    for each validation:
+    cross-entropy, quality, rate. ``broken``: the loss was not finite, and it stopped there. ``task``: which of
+    several it learns."""
 
     seed: int
     updates: int
@@ -175,6 +159,7 @@ class Progress(NamedTuple):
     best: np.ndarray
     history: np.ndarray
     broken: bool = False
+    task: int = 0
 
     def waits(self) -> int:
         """How many validations in a row, up to the last, brought no new least cross-entropy."""
@@ -183,20 +168,19 @@ class Progress(NamedTuple):
         return len(self.history) - 1 - int(np.argmin(self.history[:, 0]))
 
     def over(self, plan: Plan) -> bool:
-        """Whether there is nothing more to learn."""
         return self.broken or self.waits() >= plan.patience
 
 
-def begun(task: Task, seed: int) -> Progress:
-    """Random weights: uniform, within sqrt(6 / (rows + columns)); gains 1, biases 0."""
+def begun(task: Task, seed: int, number: int = 0) -> Progress:
+    """Random weights: uniform, within sqrt(6 / (rows + columns)); gains 1, biases 0. ``number`` is that of the task."""
     parts = []
-    for number, (name, shape) in enumerate(task.shapes.items()):
+    for place, (name, shape) in enumerate(task.shapes.items()):
         values = np.zeros(shape)
         if len(shape) == 2 or name == "attention/v":
             bound = math.sqrt(6 / (sum(shape) if len(shape) == 2 else shape[0] + 1))
             if name.endswith("embedding"):
                 bound = math.sqrt(3 / shape[1]) if task.architecture.recurrent else math.sqrt(3) / shape[1]
-            values = (Random(seed, "neural/weights", 0, number).uniforms(*shape) * 2 - 1) * bound
+            values = (Random(seed, "neural/weights", 0, place).uniforms(*shape) * 2 - 1) * bound
             if name.endswith("embedding"):
                 values[UNKNOWN] = 0  # as a symbol that was dropped
         elif name.rsplit("/", 1)[-1] in ("g", "gx", "gh", "gu", "gw"):
@@ -204,7 +188,7 @@ def begun(task: Task, seed: int) -> Progress:
         parts.append(values.ravel())
     vector = np.concatenate(parts).astype(np.float32)
     zero = np.zeros_like(vector)
-    return Progress(seed, 0, vector, zero, zero, vector, vector, np.zeros((0, 3)))
+    return Progress(seed, 0, vector, zero, zero, vector, vector, np.zeros((0, 3)), task=number)
 
 
 def named(vector: Any, task: Task) -> dict[str, Any]:
@@ -221,15 +205,14 @@ def smoothing(update: int) -> float:
 
 
 def rate_of(progress: Progress, plan: Plan) -> float:
-    """The learning rate of the next update."""
     t = progress.updates + 1
     rate = plan.rate * min(1.0, t / max(1, plan.warm_up))
     if plan.schedule == "linear":
         return rate * max(0.0, 1 - progress.updates / plan.updates)
     if plan.schedule == "root":
         return rate * min(1.0, math.sqrt(max(1, plan.warm_up) / t))
-    lows = np.minimum.accumulate(progress.history[:, 0]) if len(progress.history) else np.zeros(0)
-    misses = int((progress.history[1:, 0] >= lows[:-1]).sum()) if len(lows) else 0
+    lows = np.minimum.accumulate(progress.history[:, 0])
+    misses = int((progress.history[1:, 0] >= lows[:-1]).sum())
     return rate * plan.decay**misses
 
 
@@ -296,9 +279,10 @@ def _dropping(plan: Plan, seed: int, update: int) -> Dropping:
 
 def _batch(examples: Examples, which: np.ndarray) -> tuple[Batch, Any, Any]:
     """Some pairs as tensors: what goes in, the symbols (b, m) to write, and which of them are real."""
-    sources, targets = examples.side(which, target=False), examples.side(which, target=True)
-    inputs = Batch(*map(torch.from_numpy, (sources.symbols, shifted(targets.symbols), sources.real)))
-    return inputs, torch.from_numpy(targets.symbols), torch.from_numpy(targets.real)
+    sources, real = padded(examples.sources, examples.source_starts, which)
+    targets, wanted = padded(examples.targets, examples.target_starts, which)
+    read = np.concatenate([np.full((len(which), 1), START), targets[:, :-1]], axis=1)
+    return Batch(*map(torch.from_numpy, (sources, read, real))), torch.from_numpy(targets), torch.from_numpy(wanted)
 
 
 def _loss(task: Task, p: Mapping[str, Any], which: np.ndarray, drop: Dropping) -> Any:
@@ -314,17 +298,13 @@ def _loss(task: Task, p: Mapping[str, Any], which: np.ndarray, drop: Dropping) -
     return loss
 
 
-def _parts(examples: Examples, size: int = 256) -> list[np.ndarray]:
-    order = np.argsort(np.diff(examples.source_starts), kind="stable")
-    return [order[first : first + size] for first in range(0, len(order), size)]
-
-
 def cross_entropy(task: Task, p: Mapping[str, Any]) -> float:
     """Mean over the symbols of the validation pairs."""
     total, symbols = 0.0, 0
+    order = np.argsort(np.diff(task.validation.source_starts), kind="stable")
     with torch.no_grad():
-        for which in _parts(task.validation):
-            inputs, wanted, real = _batch(task.validation, which)
+        for first in range(0, len(order), AT_ONCE):
+            inputs, wanted, real = _batch(task.validation, order[first : first + AT_ONCE])
             logits, _ = forward(task.architecture, p, inputs, keep_all)
             total += torch.nn.functional.cross_entropy(logits[real], wanted[real], reduction="sum").item()
             symbols += int(real.sum())
@@ -332,8 +312,7 @@ def cross_entropy(task: Task, p: Mapping[str, Any]) -> float:
 
 
 def quality(task: Task, arrays: Mapping[str, np.ndarray]) -> float:
-    """How good what is written for the validation sources is, the best symbol at each step: the share that is accepted,
-    each source once, or BLEU."""
+    """How good the output for the validation sources is, the best symbol at each step: share accepted, or BLEU."""
     decoder = Decoder(Weights(task.architecture, *task.vocabs, arrays))
     sides = task.validation
     sources = [sides.sources[a:b] for a, b in pairwise(sides.source_starts.tolist())]
@@ -352,28 +331,17 @@ UPDATES = 20
 _VECTORS = ("weights", "first", "second", "mean", "best")
 
 
-class Member(NamedTuple):
-    """One model in training: which of the tasks it learns, and how far it has come."""
-
-    task: int
-    progress: Progress
-
-
 def member_arrays(count: str, stage: str = "") -> Any:
-    """What a file with unfinished work has of each member, see ``learning.partial``; ``count`` names the fact that says
-    how many there are."""
+    """What a file with unfinished work has of each member, see ``learning.partial``; ``count``: the fact with their
+    number."""
 
     def arrays(extra: Mapping[str, Any]) -> dict[str, Array]:
         members = extra.get(count)
         if type(members) is not int or not 1 <= members <= 1000:
             raise ValueError("it does not say how many models it has")
-        vectors = dict.fromkeys(_VECTORS, Array("float32", (f"parameters{stage}",), finite=True))
-
-        def each(number: int) -> dict[str, Array]:
-            rows = Array("float64", (f"rows{stage}/{number}", 3), finite=True, low=0)
-            return {**vectors, "rows": rows, "facts": Array("int64", (2,), low=0)}
-
-        return numbered("member", map(each, range(members)))
+        same = dict.fromkeys(_VECTORS, Array("float32", (f"parameters{stage}",), finite=True))
+        rows = [Array("float64", (f"rows{stage}/{n}", 3), finite=True, low=0) for n in range(members)]
+        return numbered("member", [{**same, "rows": each, "facts": Array("int64", (2,), low=0)} for each in rows])
 
     return arrays
 
@@ -382,9 +350,9 @@ SEEN, FEWEST_PASSES, MOST_PASSES = 450_000, 12, 100
 """The number of pairs that are seen, and how often those of a set at least and at most, by default."""
 
 
-def plan_of(settings: NetworkSettings, a: Architecture, pairs: int, guide: float) -> Plan:
-    """The plan that settings make for a model of this size and this number of pairs."""
-    rate = settings.rate
+def plan_of(settings: NetworkSettings, pairs: int, guide: float) -> Plan:
+    """The plan that settings make for this number of pairs."""
+    rate, a = settings.rate, settings.architecture
     if rate is None:
         rate = 0.001 if not a.recurrent else 0.01 if a.state <= 128 else 0.002 if a.state <= 256 else 0.0003
     schedule = settings.schedule_of(a)
@@ -400,8 +368,8 @@ def plan_of(settings: NetworkSettings, a: Architecture, pairs: int, guide: float
     )  # fmt: skip
 
 
-def _advanced(member: Member, tasks: Sequence[Task]) -> Member:
-    return member._replace(progress=advance(member.progress, tasks[member.task], UPDATES))
+def _advanced(member: Progress, tasks: Sequence[Task]) -> Progress:
+    return advance(member, tasks[member.task], UPDATES)
 
 
 class Members(Learner):
@@ -413,7 +381,7 @@ class Members(Learner):
 
     def __init__(self, tasks: Sequence[Task], kinds: Sequence[int], seeds: Sequence[int], pool: Any):
         self.tasks, self.pool = list(tasks), pool
-        self.members = [Member(kind, begun(tasks[kind], seed)) for kind, seed in zip(kinds, seeds, strict=True)]
+        self.members = [begun(tasks[kind], seed, kind) for kind, seed in zip(kinds, seeds, strict=True)]
 
     def steps(self, sweep: int) -> int:
         """As many as the validation interval has parts."""
@@ -423,47 +391,42 @@ class Members(Learner):
         self.members = list(self.pool.map(_advanced, self.members, self.tasks))
 
     def finish(self, sweep: int) -> np.ndarray:
-        """What the validation has found."""
-        rows = [member.progress.history[-1, :2] for member in self.members if len(member.progress.history)]
+        rows = [member.history[-1, :2] for member in self.members if len(member.history)]
         if not rows:
             raise CorpuscleError("the loss was not finite before the first validation: a smaller --rate may help")
         return np.mean(rows, axis=0)
 
     def over(self) -> bool:
         """Whether all members have learned what they could."""
-        return all(member.progress.over(self.tasks[member.task].plan) for member in self.members)
+        return all(member.over(self.tasks[member.task].plan) for member in self.members)
 
     def best(self) -> list[dict[str, np.ndarray]]:
         """The arrays of every member as they were at its best validation."""
         for number, member in enumerate(self.members, 1):
-            if member.progress.broken:
+            if member.broken:
                 warn(f"the loss of model {number} was not finite: its last good weights are kept")
-        return [named(member.progress.best, self.tasks[member.task]) for member in self.members]
+        return [named(member.best, self.tasks[member.task]) for member in self.members]
 
     def state(self) -> dict[str, np.ndarray]:
-        return numbered(
-            "member",
-            [
-                {name: getattr(progress, name) for name in _VECTORS}
-                | {"rows": progress.history, "facts": np.array([progress.updates, progress.broken], np.int64)}
-                for _, progress in self.members
-            ],
-        )
+        def each(member: Progress) -> dict[str, np.ndarray]:
+            facts = {"rows": member.history, "facts": np.array([member.updates, member.broken], np.int64)}
+            return {name: getattr(member, name) for name in _VECTORS} | facts
+
+        return numbered("member", map(each, self.members))
 
     def restore(self, arrays: Mapping[str, np.ndarray], sweep: int, number: int) -> None:
-        """Let every member stand where it stood."""
         kept = separated("member", arrays, len(self.members))
         for place, (member, state) in enumerate(zip(self.members, kept, strict=True)):
             updates, broken = state["facts"].tolist()
             interval = self.tasks[member.task].plan.interval
             most = sweep * interval + number * UPDATES
-            if len(state["weights"]) != len(member.progress.weights) or updates > most or broken > 1:
+            if len(state["weights"]) != len(member.weights) or updates > most or broken > 1:
                 raise ValueError("it does not fit the pairs")
             if len(state["rows"]) != updates // interval:
                 raise ValueError("its validations are not those of its updates")
             vectors: dict[str, Any] = {name: np.array(state[name]) for name in _VECTORS}
             facts = {"updates": updates, "broken": bool(broken), "history": np.array(state["rows"])}
-            self.members[place] = member._replace(progress=member.progress._replace(**vectors, **facts))
+            self.members[place] = member._replace(**vectors, **facts)
 
 
 def train(

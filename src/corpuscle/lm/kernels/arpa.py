@@ -12,7 +12,6 @@ from typing import NamedTuple
 import numpy as np
 
 from corpuscle.compiled import kernel, part
-from corpuscle.engine.ngrams.trie import find_ngram
 
 OK, NO_NUMBER, TOO_FEW, TOO_MANY, SECTION = range(5)
 """How ``get_lines`` ends."""
@@ -48,8 +47,7 @@ def put_number(value, out, at):
 
 class Lines(NamedTuple):
     """What is written: ``words`` and ``first_child`` of a trie, ``numbers`` float64 (rows,) and ``weights`` float64
-    (contexts,) as log10; the spelling of word w is ``text[offsets[w]:offsets[w + 1]]``, uint8, the longest of so many
-    bytes (``longest``)."""
+    (contexts,) as log10; the spelling of word w is ``text[offsets[w]:offsets[w + 1]]``, at most ``longest`` bytes."""
 
     words: np.ndarray
     first_child: np.ndarray
@@ -185,10 +183,3 @@ def get_lines(data, position, m, first, last, numbers, weights, text, ends, used
         if field > 0:
             first += 1
     return OK, min(position, len(data)), first, lines, used
-
-
-@kernel
-def place(words, first_child, grams, contexts):
-    """For each n-gram the row of its context, -1 if that is not listed."""
-    for i in range(len(grams)):
-        contexts[i] = find_ngram(words, first_child, grams[i, :-1])

@@ -292,8 +292,7 @@ def merge_spilled(chunks: list[Spilled], folder: Folder = None) -> Ngrams:
 def count_spilled(
     streams: Iterable[tuple[np.ndarray, int]], count: Callable[[np.ndarray], Ngrams], folder: Folder = None
 ) -> Ngrams:
-    """Count chunks of a text one after the other, and merge what was found; each has a sign, by which its counts are
-    multiplied."""
+    """Count chunks of a text one after the other, times the sign of each, and merge the counts."""
     return merge_spilled([Spilled(count(symbols), sign, folder) for symbols, sign in streams], folder)
 
 

@@ -204,22 +204,17 @@ def collapsed(tree: SuffixTree) -> SuffixTree:
     )
 
 
-@kernel
-def _levels(parents, kept, levels):
-    for node in range(1, len(parents)):
-        levels[node] = levels[parents[node]] + kept[node]
-
-
 def levels_of(tree: SuffixTree) -> np.ndarray:
     """How many nodes of the collapsed tree are above each node of it, or of its trie: int32 (nodes,)."""
-    levels = np.zeros(len(tree.parents), np.int32)
-    _levels(tree.parents, _kept(tree), levels)
+    levels, kept = np.zeros(len(tree.parents), np.int32), _kept(tree)
+    for depth in range(1, int(tree.depths.max()) + 1):
+        here = np.flatnonzero(tree.depths == depth)
+        levels[here] = levels[tree.parents[here]] + kept[here]
     return levels
 
 
 @kernel
 def _longest_matches(ngrams, symbols, start, end, contexts, rows):
-    """``longest_matches`` of one stream."""
     state = np.int64(-1)
     for i in range(len(symbols)):
         word = np.int64(symbols[i])
@@ -238,38 +233,28 @@ def _longest_matches(ngrams, symbols, start, end, contexts, rows):
 
 
 def with_all_words(ngrams: Ngrams, order: int) -> Ngrams:
-    """The same n-grams, and up to an order those that never occurred: every word after every context that was followed
-    by some word."""
+    """The same n-grams, and up to an order those that never occurred: all words after all contexts with a next word."""
     n_types, levels = int(ngrams.levels[1]), ngrams.levels.tolist()
     sums = np.concatenate([[0], np.cumsum(ngrams.counts, dtype=np.int64)])
     followed = sums[ngrams.first_child[1:]] > sums[ngrams.first_child[:-1]]
     context_of = np.repeat(np.arange(len(followed)), np.diff(ngrams.first_child))  # of the rows behind the unigrams
-    place = np.full(len(ngrams.words), -1)  # the new row of each old one
-    place[:n_types] = np.arange(n_types)
+    place = np.arange(len(ngrams.words))  # the new row of each old one
     new_levels, words, counts, children = [0, n_types], [ngrams.words[:n_types]], [ngrams.counts[:n_types]], []
     for m in range(2, ngrams.order + 1):
-        before, here = slice(levels[m - 2], levels[m - 1]), slice(levels[m - 1], levels[m])
-        n_before = new_levels[-1] - new_levels[-2]
-        at = place[before] - new_levels[-2]
-        number = np.zeros(n_before, np.int64)
-        number[at] = np.where(followed[before], n_types, 0) if m <= order else np.diff(ngrams.first_child)[before]
-        starts = new_levels[-1] + np.cumsum(number) - number
-        contexts = context_of[here.start - n_types : here.stop - n_types]
-        first = starts[place[contexts] - new_levels[-2]]
-        own = ngrams.words[here] if m <= order else np.arange(here.start, here.stop) - ngrams.first_child[contexts]
-        place[here] = first + own
-        total = int(number.sum())
-        new = place[here] - new_levels[-1]
-        level_words = np.empty(total, np.int32)
+        here = slice(levels[m - 1], levels[m])
+        contexts, own = place[context_of[here.start - n_types : here.stop - n_types]], ngrams.words[here]
+        at = np.arange(len(own))
         if m <= order:
-            level_words = np.tile(np.arange(n_types, dtype=np.int32), total // n_types)
-        level_words[new] = ngrams.words[here]
-        level_counts = np.zeros(total, np.int32)
-        level_counts[new] = ngrams.counts[here]
-        words.append(level_words)
-        counts.append(level_counts)
-        children.append(starts)
-        new_levels.append(new_levels[-1] + total)
+            all_contexts = place[levels[m - 2] + np.flatnonzero(followed[levels[m - 2] : levels[m - 1]])]
+            at = np.searchsorted(all_contexts, contexts) * n_types + own
+            contexts = np.repeat(all_contexts, n_types)
+            own = np.tile(np.arange(n_types, dtype=np.int32), len(all_contexts))
+        place[here] = new_levels[-1] + at
+        words.append(own)
+        counts.append(np.zeros(len(own), np.int32))
+        counts[-1][at] = ngrams.counts[here]
+        children.append(new_levels[-1] + np.searchsorted(contexts, np.arange(*new_levels[-2:])))
+        new_levels.append(new_levels[-1] + len(own))
     first_child = np.concatenate([*children, new_levels[-1:]]) if children else np.zeros(1, np.int32)
     all_words = np.concatenate(words)
     suffix = suffixes_of(all_words, first_child)
@@ -285,24 +270,19 @@ def longest_matches(ngrams: Ngrams, symbols: np.ndarray, start: int, end: int) -
 
 
 class Passes(NamedTuple):
-    """A suffix tree, what a node's weight counts for, a text to be predicted, and room for the passes.
+    """What a node's weight counts for, and room for the passes over a suffix tree.
 
-    - ``parents``, ``starts``, ``entry_parents``: see ``SuffixTree``;
+    - ``tree``: its ``ends`` and ``counts`` are those of the text to be predicted;
     - ``gains``: float64 (nodes,), what a score gains by a weight of 1; ``slopes``: float64 (nodes,), the same for one
       of the contexts of a collapsed node;
-    - ``ends``: int32 (nodes,), how many positions have no longer context; ``counts``: int32 (entries,);
     - ``base``: float64 (n_types,);
     - ``exps``: float64 (entries,), E; ``totals``, ``sums``: float64 (nodes,), Z and A. All E and Z are divided by the
       exponential of the largest score at the root.
     """
 
-    parents: np.ndarray
-    starts: np.ndarray
-    entry_parents: np.ndarray
+    tree: SuffixTree
     gains: np.ndarray
     slopes: np.ndarray
-    ends: np.ndarray
-    counts: np.ndarray
     base: np.ndarray
     exps: np.ndarray
     totals: np.ndarray
@@ -312,28 +292,27 @@ class Passes(NamedTuple):
 @kernel
 def root_down(passes, weights, positions):
     """The pass down at the root: its part of the loss, with what all ``positions`` have in common."""
-    n, gain = passes.starts[1], passes.gains[0]
+    tree, n, gain = passes.tree, passes.tree.starts[1], passes.gains[0]
     top, total, linear = -np.inf, 0.0, 0.0
     for e in range(n):
         top = max(top, passes.base[e] + gain * weights[e])
     for e in range(n):  # with the largest score taken off, no exponential is too large
         passes.exps[e] = math.exp(passes.base[e] + gain * weights[e] - top)
         total += passes.exps[e]
-        linear += passes.counts[e] * gain * weights[e]
+        linear += tree.counts[e] * gain * weights[e]
     passes.totals[0] = total
-    return passes.ends[0] * math.log(total) + positions * top - linear
+    return tree.ends[0] * math.log(total) + positions * top - linear
 
 
 @kernel
 def tree_down(passes, weights, first, last):
-    """The pass down over the nodes ``first`` to ``last``, whose parents are among them or the root: their part of the
-    loss."""
-    exps, counts = passes.exps, passes.counts
+    """The pass down over the nodes ``first`` to ``last``, whose parents are among them or the root: their loss."""
+    tree, exps, counts = passes.tree, passes.exps, passes.tree.counts
     loss = 0.0
     for s in range(first, last):
-        gain, total = passes.gains[s], passes.totals[passes.parents[s]]
-        for e in range(passes.starts[s], passes.starts[s + 1]):
-            above = exps[passes.entry_parents[e]]
+        gain, total = passes.gains[s], passes.totals[tree.parents[s]]
+        for e in range(tree.starts[s], tree.starts[s + 1]):
+            above = exps[tree.entry_parents[e]]
             exps[e] = above
             if weights[e] != 0.0:  # penalties leave most at zero: these cost no exponential
                 added = gain * weights[e]
@@ -342,8 +321,8 @@ def tree_down(passes, weights, first, last):
                 exps[e] += more
                 loss -= counts[e] * added
         passes.totals[s] = total
-        if passes.ends[s] > 0:
-            loss += passes.ends[s] * math.log(total)
+        if tree.ends[s] > 0:
+            loss += tree.ends[s] * math.log(total)
     return loss
 
 
@@ -351,61 +330,59 @@ def tree_down(passes, weights, first, last):
 def tree_up(passes, positions, first, last, root, gradient):
     """The pass up over the same nodes: ``gradient`` (entries,), divided by ``positions``, and in ``root``
     (n_types + 1,) what goes up to the root, whose last number is for A."""
-    exps, sums, n = passes.exps, passes.sums, passes.starts[1]
-    for e in range(passes.starts[first], passes.starts[last]):
+    tree, exps, sums, n = passes.tree, passes.exps, passes.sums, passes.tree.starts[1]
+    for e in range(tree.starts[first], tree.starts[last]):
         gradient[e] = 0.0
     for s in range(first, last):
         sums[s] = 0.0
     for s in range(last - 1, first - 1, -1):  # children first; until its node comes, gradient[e] gathers theirs
-        here = sums[s] + passes.ends[s] / passes.totals[s]  # A(s)
-        if passes.parents[s] == 0:
+        here = sums[s] + tree.ends[s] / passes.totals[s]  # A(s)
+        if tree.parents[s] == 0:
             root[n] += here
         else:
-            sums[passes.parents[s]] += here
-        for e in range(passes.starts[s], passes.starts[s + 1]):
+            sums[tree.parents[s]] += here
+        for e in range(tree.starts[s], tree.starts[s + 1]):
             expected = gradient[e] + exps[e] * here  # G(s, v)
-            parent = passes.entry_parents[e]
+            parent = tree.entry_parents[e]
             rest = expected - exps[parent] * here  # a term of the sum over children in G of the parent
             if parent < n:
                 root[parent] += rest
             else:
                 gradient[parent] += rest
-            gradient[e] = passes.slopes[s] * (expected - passes.counts[e]) / positions
+            gradient[e] = passes.slopes[s] * (expected - tree.counts[e]) / positions
 
 
 @kernel
 def root_up(passes, positions, root, gradient):
     """The pass up at the root, after all others, with the sum of what they left for it."""
-    n = passes.starts[1]
-    here = root[n] + passes.ends[0] / passes.totals[0]
+    tree, n = passes.tree, passes.tree.starts[1]
+    here = root[n] + tree.ends[0] / passes.totals[0]
     for e in range(n):
-        gradient[e] = passes.slopes[0] * (root[e] + passes.exps[e] * here - passes.counts[e]) / positions
+        gradient[e] = passes.slopes[0] * (root[e] + passes.exps[e] * here - tree.counts[e]) / positions
 
 
 @kernel
-def descend(starts, depths, steps, metric, scale, signed, out, first, last):
-    """A step against the gradient at the nodes ``first`` to ``last``; ``steps`` are the point and the gradient there.
-    Weights of contexts with ``signed`` words or more do not become negative."""
-    point, gradient = steps
+def descend(tree, point, gradient, metric, scale, signed, out, first, last):
+    """A step against the gradient at the nodes ``first`` to ``last``, not below 0 from depth ``signed`` on."""
     for s in range(first, last):
-        for e in range(starts[s], starts[s + 1]):
+        for e in range(tree.starts[s], tree.starts[s + 1]):
             out[e] = point[e] - gradient[e] / (scale * metric[e])
-            if out[e] < 0.0 and depths[s] >= signed:
+            if out[e] < 0.0 and tree.depths[s] >= signed:
                 out[e] = 0.0
 
 
 @kernel
-def count_positions(starts, entry_parents, entries, ends, counts):
+def count_positions(tree, entries, ends, counts):
     """The counts of positions whose longest n-grams are ``entries``: ``ends`` (nodes,) and ``counts`` (entries,)."""
     for e in entries:
         counts[e] += 1
     # ends first, while counts are those of longest n-grams alone; then each entry gives its count to the one above
     for s in range(len(ends) - 1, -1, -1):
-        for e in range(starts[s], starts[s + 1]):
+        for e in range(tree.starts[s], tree.starts[s + 1]):
             ends[s] += counts[e]
     for e in range(len(counts) - 1, -1, -1):
-        if entry_parents[e] >= 0:
-            counts[entry_parents[e]] += counts[e]
+        if tree.entry_parents[e] >= 0:
+            counts[tree.entry_parents[e]] += counts[e]
 
 
 @kernel

@@ -60,27 +60,19 @@ import numpy as np
 from corpuscle import scale
 from corpuscle.compiled import frozen, kernel, part
 from corpuscle.engine.linalg.sparse import Rows, transposed
-from corpuscle.engine.ngrams.trie import (
-    CONTEXT,
-    WORD,
-    BackoffTables,
-    Layers,
-    Ngrams,
-    frozen_layers,
-    layer_share,
-    log_tables,
-)
+from corpuscle.engine.ngrams import trie
+from corpuscle.engine.ngrams.trie import CONTEXT, WORD, BackoffTables, Layers, Ngrams, layer_share
 from corpuscle.random import purpose_id, stream, uniform
 
 _PURPOSE = purpose_id("linalg.divergence")
 _LARGE = 1 << 18
-"""From so many entries on the lines of a block are shared out."""
+"""The number of entries from which on the lines of a block are shared out."""
 _WORK = 1 << 21
-"""So many multiplications, about, are one piece of work."""
+"""About how many multiplications are one piece of work."""
 _FLOOR = np.float32(1e-20)
-"""No factor falls below this: denormal numbers are slow, and what is zero stays so."""
+"""The lower bound of factors: denormal numbers are slow, and what is zero stays so."""
 _SWEEPS, _CYCLE, _PLAIN, _TOLERANCE = 1000, 100, 20, 1e-10
-"""A balance has at most so many sweeps; in each cycle of them the first are plain. It ends when margins are as near."""
+"""Of a balance: the most sweeps; the sweeps of a cycle, and how many of them are plain; the error at which it ends."""
 
 
 class Blocks(NamedTuple):
@@ -195,20 +187,12 @@ def _next_exponent(sweep, exponent, change, before):
 @kernel
 def _stays(rows, columns, rank, block):
     """Whether a block (first row, last, first column, last) has at most ``rank`` rows or columns that are not empty."""
-    found = 0
-    for i in range(block[0], block[1]):
-        found += rows.sums[i] > 0
-    if found <= rank:
-        return True
-    found = 0
-    for i in range(block[2], block[3]):
-        found += columns.sums[i] > 0
-    return found <= rank
+    filled = (rows.sums[block[0] : block[1]] > 0).sum(), (columns.sums[block[2] : block[3]] > 0).sum()
+    return min(filled) <= rank
 
 
 @kernel
 def _solve_blocks(rows, columns, blocks, iterations, seed, number, first, last):
-    """Factorise some blocks, one after the other."""
     rank = rows.factors.shape[1]
     row_sums, column_sums = np.empty(rank), np.empty(rank)
     for b in range(first, last):
@@ -234,24 +218,21 @@ def _solve_blocks(rows, columns, blocks, iterations, seed, number, first, last):
 
 
 class _Shared:
-    """The lines of one side of a large block, shared out in chunks."""
+    """The lines of one side of a large block, shared out in chunks; ``sums``: of their factors."""
+
+    sums: np.ndarray
 
     def __init__(self, pool: scale.Workers, lines: _Lines, first: int, last: int):
-        rank = lines.factors.shape[1]
-        edges = first + scale.chunks_of(np.diff(lines.starts[first : last + 1]) + 8, max(1, _WORK // rank))
-        self.pool, self.lines, self.rank = pool, lines, rank
-        self.pieces = list(pairwise(edges.tolist()))
-        self.sums = np.zeros(rank)
+        self.pool, self.lines, self.rank = pool, lines, lines.factors.shape[1]
+        work = np.diff(lines.starts[first : last + 1]) + 8
+        self.pieces = list(pairwise((first + scale.chunks_of(work, max(1, _WORK // self.rank))).tolist()))
 
     def run(self, function: Any, *arguments: Any) -> float:
         """``function(lines, *arguments, first, last, sums)`` of every chunk: the largest result. The sums add up."""
         parts = np.empty((len(self.pieces), self.rank))
-
-        def work(number: int) -> float:
-            return float(function(self.lines, *arguments, *self.pieces[number], parts[number]) or 0.0)
-
-        largest = max(self.pool.map(work, range(len(parts))))
-        self.sums = parts.sum(0)
+        works = zip(self.pieces, parts, strict=True)
+        found = self.pool.map(lambda work: function(self.lines, *arguments, *work[0], work[1]) or 0.0, works)
+        largest, self.sums = max(found), parts.sum(0)
         return largest
 
 
@@ -442,8 +423,7 @@ def factorise_slices(
 
 
 def layers_of(ngrams: Ngrams, adjusted: np.ndarray, found: Sequence[Sequence[Factors | None]], eta: int) -> Layers:
-    """The layers of a model from the factors of each order, from 2 on, and of each of ``eta`` steps; None where there
-    are none."""
+    """The layers of a model from the factors, or None, of each order from 2 on and of each of ``eta`` steps."""
     levels = ngrams.levels[:-1].tolist()
     ranks = np.array([[0 if step is None else step.left.shape[1] for step in order] for order in found], np.int64)
     ranks = ranks.reshape(-1, eta)
@@ -463,7 +443,7 @@ def layers_of(ngrams: Ngrams, adjusted: np.ndarray, found: Sequence[Sequence[Fac
                 scales[CONTEXT, rows, j][seen] = step.row_scales[seen] / totals[rows][seen]
                 at = here.stop
         base += sizes[m] * width
-    return frozen_layers(np.array(levels), ranks, vectors, scales)
+    return trie.frozen_layers(np.array(levels), ranks, vectors, scales)
 
 
 @kernel
@@ -504,4 +484,4 @@ def estimate(
         for first in range(levels[m - 1], levels[m], 1 << 17):
             last = min(first + (1 << 17), levels[m])
             _estimate_children(ngrams, adjusted, discounting, layers, first, last, probability, backoff)
-    return log_tables(ngrams, probability, backoff)
+    return trie.log_tables(ngrams, probability, backoff)

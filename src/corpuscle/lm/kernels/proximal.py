@@ -50,7 +50,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import ClassVar, NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -121,7 +121,6 @@ def without_top(values, child, sibling, heap):
 
 
 def heaps_of(n: int) -> Heaps:
-    """Room for n entries."""
     links = (np.empty(n, np.int32) for _ in range(3))
     return Heaps(np.empty(n), np.empty(n), np.empty(n, np.int64), *links)
 
@@ -204,12 +203,12 @@ def _cut(heaps, heap, mass, threshold):
 
 
 @kernel
-def cut_up(forest, u, scale, part, top, left, heaps, heights):
-    """Tree l-infinity, children first: the height at which each subtree is cut, ``heights`` (n,). ``part`` is a pair of
-    first and last entry. What is left below entries before ``top`` is merged into the heaps and masses ``left``, two
-    arrays of (top,)."""
+def cut_up(forest, u, scale, first, last, top, left, heights):
+    """Tree l-infinity, children first: the height at which each subtree is cut, ``heights`` (n,). ``left``: the heaps
+    of the forest, and two arrays (top,) of heaps and masses, into which what is left below entries before ``top`` is
+    merged."""
+    heaps, heads, masses = left
     values, child, sibling = heaps.values, heaps.child, heaps.sibling
-    (first, last), (heads, masses) = part, left
     for j in range(first, last):
         heaps.heads[j], heaps.masses[j] = EMPTY, 0.0
     for j in range(last - 1, first - 1, -1):
@@ -313,7 +312,7 @@ def tree_linf(forest: Forest, u: np.ndarray) -> np.ndarray:
     """The proximal operator of the tree l-infinity penalty by merging heaps, in n log n."""
     out, n = _point(u, forest), len(u)
     heights = np.empty(n)
-    cut_up(forest, out, 1.0, (0, n), 0, (np.empty(0, np.int32), np.empty(0)), heaps_of(n), heights)
+    cut_up(forest, out, 1.0, 0, n, 0, (heaps_of(n), np.empty(0, np.int32), np.empty(0)), heights)
     cut_down(forest, 0, n, heights, out)
     return out
 
@@ -321,29 +320,6 @@ def tree_linf(forest: Forest, u: np.ndarray) -> np.ndarray:
 _COOLING = 0.95
 _RAISE = 1.5
 _SLACK = 1e-13
-
-
-class Problem(Protocol):
-    """A loss with a penalty.
-
-    ``metric``: float64 (n,), see above; ``sizes``: int32 (n,), how many coordinates of one value each number stands
-    for, so that sums over coordinates count it so often. A gradient is that of one of them.
-    """
-
-    metric: np.ndarray
-    sizes: np.ndarray
-
-    def loss(self, point: np.ndarray) -> float:
-        """The loss at a point; infinite where it cannot be computed."""
-        ...
-
-    def gradient(self, point: np.ndarray, out: np.ndarray) -> float:
-        """The loss at a point, and its gradient."""
-        ...
-
-    def update(self, point: np.ndarray, gradient: np.ndarray, scale: float, out: np.ndarray) -> None:
-        """A step against the gradient and the proximal step: the formula above with ``scale`` as h."""
-        ...
 
 
 @kernel
@@ -361,11 +337,12 @@ def _moves(sizes, metric, gradient, before, at, after):
 
 
 class _Accelerated:
-    """What both methods keep: ``weights``, where they stand, ``point``, from where they go on, and some numbers."""
+    """What both methods keep: ``weights``, where they stand, ``point``, from where they go on, and some numbers.
+    ``problem``: a loss with a penalty, see ``lm.loglinear_fitting.Objective``."""
 
     NUMBERS: ClassVar[tuple[str, ...]]
 
-    def __init__(self, problem: Problem, weights: np.ndarray):
+    def __init__(self, problem: Any, weights: np.ndarray):
         self.problem, self.weights, self.point = problem, weights.copy(), weights.copy()
         self._gradient, self._at = np.empty_like(weights), np.empty_like(weights)
 
@@ -384,9 +361,9 @@ class Fista(_Accelerated):
 
     NUMBERS = ("scale", "momentum")
 
-    def __init__(self, problem: Problem, weights: np.ndarray, scale: float = 1.0):
+    def __init__(self, problem: Any, weights: np.ndarray):
         super().__init__(problem, weights)
-        self.scale, self.momentum = scale, 1.0
+        self.scale, self.momentum = 1.0, 1.0
 
     def step(self) -> float:
         """One iteration; the loss at ``weights`` after it."""
@@ -423,7 +400,7 @@ class Stochastic(_Accelerated):
     NUMBERS = ("steps", "share", "decay")
 
     def __init__(
-        self, problem: Problem, weights: np.ndarray, steepness: float, convexity: float = 0.0, noise: float = 1e-4
+        self, problem: Any, weights: np.ndarray, steepness: float, convexity: float = 0.0, noise: float = 1e-4
     ):
         super().__init__(problem, weights)
         self.steepness, self.convexity, self.noise = steepness, convexity, noise

@@ -48,7 +48,7 @@ symbols, d dimensions.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -246,8 +246,7 @@ class Parameters(NamedTuple):
 
 
 def padded(tokens: np.ndarray, starts: np.ndarray, end: int, last: int, pads: int = PADS) -> np.ndarray:
-    """The stream of all sentences with ``pads`` symbols behind each, int32: ``end``, but ``last`` as the very last,
-    beyond which no window reaches."""
+    """The stream of all sentences with ``pads`` symbols ``end`` behind each, int32; the very last one is ``last``."""
     sentences = len(starts) - 1
     stream = np.full(len(tokens) + pads * sentences, end, np.int32)
     stream[np.arange(len(tokens)) + pads * np.repeat(np.arange(sentences), np.diff(starts))] = tokens
@@ -258,35 +257,19 @@ def padded(tokens: np.ndarray, starts: np.ndarray, end: int, last: int, pads: in
 def windows_of(ngrams: Ngrams, end: int) -> Windows:
     """The windows of a padded stream from its n-grams of order 3; its last symbol stands for ``end``."""
     first_pair, first_triple = ngrams.levels[1:3].tolist()
-    last = first_pair - 1
-    triples = slice(first_triple, None)
-    lasts, shares = ngrams.words[triples], ngrams.counts[triples].astype(np.float64)
-    ends = ngrams.first_child[first_pair:].astype(np.int64) - first_triple
+    n = first_pair - 1
+    edges = ngrams.first_child[first_pair:].astype(np.int64) - first_triple
     firsts = np.repeat(np.arange(first_pair, dtype=np.int32), np.diff(ngrams.first_child[: first_pair + 1]))
     middles = ngrams.words[first_pair:first_triple]
-    return _sorted(firsts, middles, ends, np.where(lasts == last, end, lasts), shares / shares.sum(), last)
-
-
-def windows_of_moments(moments: np.ndarray) -> Windows:
-    """Windows as likely as ``moments[c, x, a]`` = p(x3 = c, x2 = x, x1 = a), (n, n, n)."""
-    n = len(moments)
-    firsts, middles = np.divmod(np.arange(n * n), n)
-    shares = np.ascontiguousarray(moments.transpose(2, 1, 0)).ravel()
-    return _sorted(firsts, middles, n * np.arange(n * n + 1), np.tile(np.arange(n), n * n), shares, n)
-
-
-def _sorted(
-    firsts: np.ndarray, middles: np.ndarray, edges: np.ndarray, lasts: np.ndarray, shares: np.ndarray, n: int
-) -> Windows:
-    """Pairs with continuations, sorted by the second symbol; those without any are left out."""
-    has = np.flatnonzero(edges[:-1] < edges[1:])
-    sums = np.add.reduceat(shares, edges[has])
-    order = np.argsort(middles[has], kind="stable")
-    sums, has = sums[order], has[order]
-    places = np.searchsorted(middles[has], np.arange(n + 1)).astype(np.int64)
-    begins, ends = edges[has].astype(np.int64), edges[has + 1].astype(np.int64)
-    firsts, lasts = (np.ascontiguousarray(ids, np.int32) for ids in (firsts[has], lasts))
-    return Windows(firsts, places, sums, begins, ends, lasts, shares)
+    lasts, shares = ngrams.words[first_triple:], ngrams.counts[first_triple:].astype(np.float64)
+    shares /= shares.sum()
+    continued = np.flatnonzero(edges[:-1] < edges[1:])
+    sums = np.add.reduceat(shares, edges[continued])
+    order = np.argsort(middles[continued], kind="stable")
+    pairs = continued[order]
+    places = np.searchsorted(middles[pairs], np.arange(n + 1)).astype(np.int64)
+    lasts = np.where(lasts == n, end, lasts).astype(np.int32)
+    return Windows(firsts[pairs], places, sums[order], edges[pairs], edges[pairs + 1], lasts, shares)
 
 
 def pairs_of(windows: Windows) -> Rows:
@@ -298,8 +281,7 @@ def pairs_of(windows: Windows) -> Rows:
 
 
 def inverse_of(windows: Windows, basis: np.ndarray, right: np.ndarray | None = None) -> np.ndarray:
-    """G (n, d) of a basis U: V (U' P21 V)^-1 for directions V (n, d) of first symbols, or the pseudo-inverse of
-    U' P21."""
+    """G (n, d) of a basis U: V (U' P21 V)^-1 for directions V (n, d) of first symbols, or else (U' P21)^+."""
     reached = SparseOperator(pairs_of(windows), 1).rmatmat(basis).T
     return np.linalg.pinv(reached) if right is None else right @ np.linalg.pinv(reached @ right)
 
@@ -322,54 +304,32 @@ def project(windows: Windows, dimensions: int, how: str, kappa: float = 0.0, wor
 # ---- operators
 
 
-def _products(windows: Windows, left: np.ndarray, right: np.ndarray, block: tuple[int, int]) -> np.ndarray:
-    low, high = block
-    result = np.empty((high - low, left.shape[1], left.shape[1]))
-    sum_products(windows, np.ascontiguousarray(left), np.ascontiguousarray(right), low, result)
-    return result
-
-
-def _blocks(n: int, dimensions: int) -> list[tuple[int, int]]:
-    size = max(1, _NUMBERS // dimensions**2)
-    return [(low, min(low + size, n)) for low in range(0, n, size)]
-
-
-def full_operators(
-    windows: Windows, projection: Projection, opening: np.ndarray, workers: int | None = None
+def estimated_operators(
+    windows: Windows, projection: Projection, opening: np.ndarray, workers: int | None = None, *, reduced: bool = False
 ) -> Operators:
-    """B_x for every symbol; ``opening`` (n,): the distribution of first symbols."""
-    basis, inverse = projection.basis, projection.inverse
+    """B_x for every symbol, or, ``reduced``, C_j for every dimension with the duals of all symbols; ``opening`` (n,):
+    the distribution of first symbols."""
+    basis, inverse = np.ascontiguousarray(projection.basis), np.ascontiguousarray(projection.inverse)
     n, d = basis.shape
-    maps = np.empty((n, d, d))
+    size = max(1, _NUMBERS // d**2)
+    maps = np.empty((0 if reduced else n, d, d))
 
-    def fill(block: tuple[int, int]) -> None:
-        maps[slice(*block)] = _products(windows, basis, inverse, block)
+    def products(low: int) -> Any:
+        found = np.empty((min(size, n - low), d, d)) if reduced else maps[low : low + size]
+        sum_products(windows, basis, inverse, low, found)
+        return basis[low : low + size].T @ found.reshape(len(found), d * d) if reduced else None
 
-    each(fill, _blocks(n, d), workers)
+    parts = each(products, range(0, n, size), workers)
+    if reduced:
+        maps = sum(parts, np.zeros((d, d * d))).reshape(d, d, d)
+    duals = np.ascontiguousarray(projection.duals) if reduced else np.empty((0, d))
     firsts = pairs_of(windows).column_sums()
-    return Operators(basis.T @ opening, basis.T @ firsts, maps @ (inverse.T @ firsts), np.empty((0, d)), maps)
-
-
-def reduced_operators(
-    windows: Windows, projection: Projection, opening: np.ndarray, workers: int | None = None
-) -> Operators:
-    """C_j for every dimension, with the duals of all symbols; see ``full_operators``."""
-    basis, duals, inverse, _ = projection
-    n, d = basis.shape
-
-    def contracted(block: tuple[int, int]) -> np.ndarray:
-        products = _products(windows, basis, inverse, block)
-        return basis[slice(*block)].T @ products.reshape(len(products), d * d)
-
-    maps = sum(each(contracted, _blocks(n, d), workers), np.zeros((d, d * d))).reshape(d, d, d)
-    firsts = pairs_of(windows).column_sums()
-    outputs = duals @ (maps @ (inverse.T @ firsts))
-    return Operators(basis.T @ opening, basis.T @ firsts, outputs, np.ascontiguousarray(duals), maps)
+    outputs = maps @ (inverse.T @ firsts)
+    return Operators(basis.T @ opening, basis.T @ firsts, duals @ outputs if reduced else outputs, duals, maps)
 
 
 def hidden_operators(parameters: Parameters, anew: np.ndarray | None = None) -> Operators:
-    """The operators of known parameters; ``anew`` (d,): the states of an unknown past, if not those of a sentence's
-    start."""
+    """The operators of known parameters; ``anew`` (d,): the states of an unknown past, by default of the start."""
     first, steps, emission = (np.ascontiguousarray(array, np.float64) for array in parameters)
     maps = np.ascontiguousarray(steps.T)[None]
     return Operators(first, first if anew is None else anew, emission, emission, maps)

@@ -43,14 +43,6 @@ class Trace(NamedTuple):
     gain: np.ndarray
 
 
-class LooksGradient(NamedTuple):
-    """The gradients of what attention looks at, see ``Looks``."""
-
-    keys: np.ndarray
-    values: np.ndarray
-    v: np.ndarray
-
-
 class Looks(NamedTuple):
     """What attention looks at: ``keys`` (b, n, a) as powers, ``values`` (b, n, m), ``lengths`` (b,) int64, of the
     sources, and ``v`` (a,); and its ``shares`` (positions, b, n)."""
@@ -112,9 +104,8 @@ def normalise_back(t, gradient, normal, scales, gain, gain_gradient):
 
 @kernel(contract=True)
 def gru(t, inputs, trace, alive, before, out):
-    """The next states out[t] of the states before[t], both (groups, b, d). ``inputs`` (n, groups, b, 3d), or (1,
-    groups, 1, 3d) where there is a bias alone: X; ``trace.normal[t]`` is A; rows that are not ``alive`` (n, groups, b)
-    keep their states."""
+    """The next states out[t] of the states before[t], (groups, b, d); rows not ``alive`` (n, groups, b) keep theirs.
+    ``inputs`` (n, groups, b, 3d), or (1, groups, 1, 3d) where there is a bias alone: X; ``trace.normal[t]`` is A."""
     groups, rows, d = out.shape[1:]
     shared = inputs.shape[0] == 1 and inputs.shape[2] == 1
     for group in range(groups):
@@ -198,20 +189,20 @@ def _energy_back(key, query, v, gradient, query_gradient, key_gradient, v_gradie
 
 @kernel(contract=True)
 def attend_back(t, looks, queries, found_gradient, shares_gradient, queries_gradient, gradients):
-    """From the gradients of what was found, (b, m), and of the shares, (positions, b, n), to that of the queries,
-    queries_gradient[t]; ``gradients`` are added to, and those of the shares are changed."""
+    """From the gradients of what was found, (b, m), and of the shares, (positions, b, n), which are changed, to that of
+    the queries, queries_gradient[t]; ``gradients``: those of keys, values and v, which are added to."""
+    keys_gradient, values_gradient, v_gradient = gradients
     for row in range(found_gradient.shape[0]):
         n = looks.lengths[row]
         shares, down, dp = looks.shares[t, row, :n], found_gradient[row], shares_gradient[t, row, :n]
         query, dq = queries[t, row], queries_gradient[t, row]
         dq[:] = _ZERO
         for i in range(n):
-            value, dvalue, share = looks.values[row, i], gradients.values[row, i], shares[i]
+            value, dvalue, share = looks.values[row, i], values_gradient[row, i], shares[i]
             dp[i] += dot(down, value)
             for j in range(down.size):
                 dvalue[j] += share * down[j]
         mean = dot(shares, dp)
         for i in range(n):
-            _energy_back(
-                looks.keys[row, i], query, looks.v, shares[i] * (dp[i] - mean), dq, gradients.keys[row, i], gradients.v
-            )
+            slope = shares[i] * (dp[i] - mean)
+            _energy_back(looks.keys[row, i], query, looks.v, slope, dq, keys_gradient[row, i], v_gradient)

@@ -125,7 +125,6 @@ def _add(pairs, places, place, sign):
 
 @kernel
 def count_pairs(places, pairs):
-    """Count all pairs of neighbours."""
     for place in range(places.symbols.size):
         if places.after[place] >= 0:
             _add(pairs, places, place, 1)

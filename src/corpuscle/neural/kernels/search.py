@@ -39,8 +39,8 @@ from corpuscle.scale import workers
 
 BLOCK = 1024
 SPAN, LANES = 64, 16
-"""So many scores of a block are looked at together before any of them is compared alone; and every so manyth together
-when the first block of a row is looked through for a score that k of them reach."""
+"""The number of scores of a block that are looked at together before any is compared alone; and the distance of those
+that are, when the first block of a row is looked through for a score that k of them reach."""
 
 
 class NoClass(CorpuscleError):
@@ -74,12 +74,8 @@ class Ranked(NamedTuple):
 
 def nothing(rows: int, k: int) -> Best:
     """No class seen yet."""
-    return Best(
-        np.full(rows, -np.inf, np.float32),
-        np.zeros(rows),
-        np.full((rows, k), -np.inf, np.float32),
-        np.full((rows, k), -1, np.int32),
-    )
+    peak, scores = np.full(rows, -np.inf, np.float32), np.full((rows, k), -np.inf, np.float32)
+    return Best(peak, np.zeros(rows), scores, np.full((rows, k), -1, np.int32))
 
 
 # ---- kernels
@@ -272,8 +268,7 @@ def ranked(best: Best) -> Ranked:
 
 
 def peaks(scores: np.ndarray, bias: np.ndarray) -> np.ndarray:
-    """The best class of each row (rows,) int32, without any softmax: scores (rows, n) and bias (n,), float32; -1 where
-    none is allowed."""
+    """The best class of each row (rows,) int32, without softmax, -1 if none: scores (rows, n), bias (n,), float32."""
     out = np.empty(len(scores), np.int32)
     bad = _argmax(scores, frozen(bias, np.float32), out, *_buffer())
     if bad >= 0:
@@ -286,7 +281,6 @@ def _complaint(row: int, total: float) -> NoClass:
 
 
 def _checked(logits: np.ndarray, bias: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
-    """Scores and bias as the kernels take them."""
     scores = np.ascontiguousarray(logits, np.float32)
     if scores.ndim != 2 or scores.shape[1] < 1:
         raise SettingError(f"scores have rows and at least one class, not the shape {scores.shape}")
@@ -327,13 +321,11 @@ def fused_topk(
         k = classes
     cuts = [classes * shard // shards for shard in range(shards + 1)]
     pieces = [(scores[:, a:b], added[a:b], a, k) for a, b in pairwise(cuts) if a < b]
-    if len(pieces) == 1 and rows > 1 and workers_ != 1:
-        parts = np.array_split(np.arange(rows), min(rows, 16))
-        with workers(workers_) as pool:
-            found = list(pool.map(_seen, [(scores[part], added, 0, k) for part in parts]))
-        return ranked(Best(*(np.concatenate(arrays) for arrays in zip(*found, strict=True))))
     with workers(workers_) as pool:
-        return ranked(pool.scatter(pieces).map_reduce(_seen, merge))
+        if len(pieces) > 1 or rows < 2 or workers_ == 1:
+            return ranked(pool.scatter(pieces).map_reduce(_seen, merge))
+        found = pool.map(_seen, [(part, added, 0, k) for part in np.array_split(scores, min(rows, 16))])
+        return ranked(Best(*(np.concatenate(arrays) for arrays in zip(*found, strict=True))))
 
 
 def fused_argmax(logits: np.ndarray, bias: np.ndarray | None = None) -> np.ndarray:
@@ -392,16 +384,12 @@ def _finish(finished, s, total, node, depth, score):
 @part(inline=True)
 def _bound(finished, s, wanted):
     """The worst of the ``wanted`` best finished scores of a sentence, -inf if there are fewer."""
-    count = finished.counts[s]
-    if count < wanted:
-        return NO_BOUND
-    for i in range(count):
-        above = 0
-        for j in range(count):
-            above += finished.scores[s, j] > finished.scores[s, i] or (
-                finished.scores[s, j] == finished.scores[s, i] and j < i
-            )
-        if above == wanted - 1:
+    for i in range(finished.counts[s]):
+        above, reached = 0, 0
+        for j in range(finished.counts[s]):
+            above += finished.scores[s, j] > finished.scores[s, i]
+            reached += finished.scores[s, j] >= finished.scores[s, i]
+        if above < wanted <= reached:
             return finished.scores[s, i]
     return NO_BOUND
 
