@@ -93,7 +93,7 @@ class TreebankGrammar(TreebankSettings, Model):
     needs_tags = False  # words are enough
     tables_: Tables = learned()
 
-    @property
+    @cached_property
     def serving(self) -> Serving:
         """The grammar as parsing needs it, made once."""
         raise TypeError(f"{type(self).__name__} cannot parse")

@@ -26,9 +26,6 @@ TEMPERATURES = 2.0 ** np.arange(-6.0, 8.5, 0.5)
 """What scores may be divided by before confidence is taken from them."""
 
 
-T = TypeVar("T")
-
-
 class Parses(NamedTuple):
     """Trees of some sentences: ``heads`` int32 and ``relations`` int32 (n_words,), ids of the parser's relations;
     ``scores`` float64 (n_sentences,); ``confidence`` float64 (n_words,), how likely each arc is, or empty."""
@@ -52,6 +49,7 @@ class Ranked(NamedTuple):
     relations: np.ndarray
 
 
+T = TypeVar("T", Parses, Ranked)
 _INTS, _FLOATS = np.empty(0, np.int32), np.empty(0)
 _NONE: dict[type, Any] = {
     Parses: Parses(_INTS, _INTS, _FLOATS, _FLOATS), Ranked: Ranked(np.empty(0, np.int64), _FLOATS, _INTS, _INTS),
