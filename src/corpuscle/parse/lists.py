@@ -142,10 +142,10 @@ def valence_logs(bank: Treebank, tags: np.ndarray, n_tags: int) -> np.ndarray:
     counts = np.zeros((n_tags, 2, MOST_CHILDREN + 1, 2))
     for side, here in enumerate((words < heads, words > heads)):
         there = np.bincount(heads[here & (bank.heads > 0)], minlength=len(words))
-        for child in range(MOST_CHILDREN):
-            np.add.at(counts, (tags, side, child, 1), there > child)
-        np.add.at(counts, (tags, side, MOST_CHILDREN, 1), np.maximum(there - MOST_CHILDREN, 0))
-        np.add.at(counts, (tags, side, np.minimum(there, MOST_CHILDREN), 0), 1.0)
+        for child in range(MOST_CHILDREN + 1):
+            more = there > child if child < MOST_CHILDREN else np.maximum(there - child, 0)
+            counts[:, side, child, 0] = np.bincount(tags, np.minimum(there, MOST_CHILDREN) == child, n_tags)
+            counts[:, side, child, 1] = np.bincount(tags, more, n_tags)
     whole = counts.sum(axis=0) + 0.5
     mean = whole / whole.sum(axis=-1, keepdims=True)
     return np.log((counts + mean) / (counts.sum(axis=-1, keepdims=True) + 1.0))
