@@ -290,7 +290,7 @@ def test_classes_are_vectors_and_symbols(tmp_path):
     for symbols in ("classes", "universal-classes"):
         model = TreeMetric(rank=2, symbols=symbols, min_count=5)
         model.fit(text, vectors=(vocab, matrix), sources=class_sources(classes))
-        assert len(model.symbols_) > 4
+        assert len(model.symbols_.keys) > 4
         model.save(tmp_path / "m")
         loaded = TreeMetric.from_container(read(tmp_path / "m"))
         assert (loaded.brackets(text).spans == model.brackets(text).spans).all()

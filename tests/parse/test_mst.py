@@ -13,7 +13,7 @@ from corpuscle.parse import MstParser
 from corpuscle.parse.kernels import training
 from corpuscle.parse.kernels.features import arc_features, sibling_features
 from corpuscle.parse.kernels.training import crossings, lift
-from corpuscle.parse.words import N_TAGS, layers_of
+from corpuscle.parse.words import layers_of
 from corpuscle.samples import generate
 from corpuscle.text import read_conllu, write_conllu
 from corpuscle.text.layers import Layer
@@ -60,7 +60,7 @@ def test_every_way_to_learn_and_to_decode_learns(bank, settings):
 def scored(parser, bank, sentence, order):
     n = int(bank.corpus.lengths[sentence])
     layers = layers_of(bank, parser.tag_layers_, parser.sources_, parser.known_)
-    room = training.room_for(n, order, N_TAGS)
+    room = training.room_for(n, order)
     decoding = parser.decoding(order)
     training.score(layers, sentence, decoding, parser.weights_, room.marks, room.places, room.arcs, room.siblings)
     return layers, n, room, decoding
@@ -80,7 +80,7 @@ def test_scores_are_sums_of_the_weights_of_features(bank, parser):
 def test_features_are_combined_with_length_with_verbs_and_commas_between_or_with_both():
     def places(words, tags, distance, h, m):
         layers = layers_of(Treebank.from_sentences([words], tags=[tags]), ("tags",), distance=distance)
-        room = training.room_for(len(words), 1, N_TAGS)
+        room = training.room_for(len(words), 1)
         count = arc_features(layers, layers.starts[0] + 1, h, m, np.uint64(42), room.marks, room.places)
         return room.places[:count].copy()
 
@@ -108,7 +108,7 @@ def test_after_a_step_of_mira_the_right_tree_is_better_by_the_loss(bank, order, 
     learning = training.Learning(
         weights, np.zeros(size), np.zeros(size, np.float32), np.zeros(1, np.int64), trees, 1e9, 0.0
     )
-    room, decoding = training.room_for(n, order, N_TAGS, trees), parser.decoding(order)
+    room, decoding = training.room_for(n, order, trees), parser.decoding(order)
     touched = np.empty((trees, (n + 4) * 4 * len(room.places)), np.uint32)
     assert training.learn(layers, np.zeros(1, np.int64), heads, starts, decoding, learning, room, touched) > 0
     guesses = room.trees[:, :n].copy()
@@ -136,7 +136,7 @@ def test_room_to_spare_changes_nothing(bank, order, crossing):
     for spare in 0, 9:
         weights, zeros = np.zeros(size, np.float32), np.zeros(size, np.float32)
         learning = training.Learning(weights, np.zeros(size), zeros, np.zeros(1, np.int64), 1, 1.0, 1.0)
-        room = training.room_for(n + spare, order, N_TAGS)
+        room = training.room_for(n + spare, order)
         room.trees[:], room.arcs[:] = n + spare, 5.0
         touched = np.empty((1, (n + spare) * 8 * len(room.places)), np.uint32)
         heads, sentences = one.heads.astype(np.int32), np.zeros(5, np.int64)

@@ -103,11 +103,11 @@ def test_the_distance_has_six_answers():
     bank = Treebank.from_sentences([words, words], tags=[tags, tags])
     parser = PairParser()
     parser.tag_layers_ = ("tags",)
-    sight = parser._sight(bank)
-    base = int(sight.starts[1]) + 1  # the second sentence: what is before it does not matter
+    layers = parser._layers(bank)
+    base = int(layers.starts[1]) + 1  # the second sentence: what is before it does not matter
 
     def answers(i, j):
-        number = int(collins(sight.verbs, sight.commas, base + i, base + j))
+        number = int(collins(layers.verbs, layers.commas, base + i, base + j))
         return [number & 1, number >> 1 & 1, number >> 2 & 1, number >> 3 & 3, number >> 5 & 1, number >> 6]
 
     assert answers(1, 6) == [1, 0, 1, 2, 1, 1]  # before, not adjacent, a verb, two commas, one at each end
@@ -120,17 +120,17 @@ def test_the_distance_has_six_answers():
 def test_a_pair_has_62_features_and_a_constant_and_order_matters(bank):
     parser = PairParser()
     parser.tag_layers_ = ("tags",)
-    sight, shift = parser._sight(bank), np.uint64(64 - 22)
+    layers, shift = parser._layers(bank), np.uint64(64 - 22)
     one, other = np.zeros(FEATURES, np.uint32), np.zeros(FEATURES, np.uint32)
-    pair_features(sight, 3, 4, shift, one)
-    pair_features(sight, 4, 3, shift, other)
+    pair_features(layers, 3, 4, shift, one)
+    pair_features(layers, 4, 3, shift, other)
     assert len(set(one.tolist())) >= 62 and FEATURES == 63
     assert set(one.tolist()) & set(other.tolist()) == {int(one[-1])}
 
 
 def dense(parser, bank, found):
     places = np.zeros((len(found.sure), FEATURES), np.uint32)
-    places_of(parser._sight(bank), found, np.uint64(64 - parser.hash_bits), places)
+    places_of(parser._layers(bank), found, np.uint64(64 - parser.hash_bits), places)
     matrix = np.zeros((len(places), 1 << parser.hash_bits))
     np.add.at(matrix, (np.arange(len(places))[:, None], places), 1.0)
     return matrix
@@ -143,7 +143,7 @@ def test_the_classifier_is_that_of_scikit_learn_with_the_right_penalty(bank, cla
     few, parser = bank[:6], PairParser(variance=0.5, **settings)
     parser.tag_layers_ = ("tags",)
     found, parser.correction_ = parser._instances(few, 2.5)
-    parser._learn(parser._sight(few), found, Checkpoint())
+    parser._learn(few, found, Checkpoint())
     matrix, labels = dense(parser, few, found), found.sure > 0.5
     # |v|^2 / (4 variance) + loss is |v|^2 / 2 + C loss with C = 2 variance.
     if classifier == "maxent":
@@ -181,7 +181,7 @@ def test_trees_are_the_best_by_the_sum_of_log_c_whatever_the_decoder(bank, parse
     sentence = int(np.flatnonzero(bank.corpus.lengths == n)[0])
     one = bank[sentence : sentence + 1]
     arcs = np.zeros((n + 1, n + 1))
-    parser.score(parser._sight(one), 0, arcs)
+    parser.score(parser._layers(one), 0, arcs)
     assert (arcs[0] == 0).all() and (arcs <= 0).all() and (arcs >= np.log(1e-12) - 1e-9).all()
     right = trees_of(n, arcs)
     parses = parser.parse(one, confidence=True)

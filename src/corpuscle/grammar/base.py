@@ -4,6 +4,7 @@ plainest of them, the treebank PCFG."""
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property, partial
 from itertools import count, pairwise
@@ -92,14 +93,10 @@ class TreebankGrammar(TreebankSettings, Model):
     needs_tags = False  # words are enough
     tables_: Tables = learned()
 
-    def _serving(self) -> Serving:
-        """The grammar as parsing needs it."""
-        raise TypeError(f"{type(self).__name__} cannot parse")
-
     @cached_property
     def serving(self) -> Serving:
         """The grammar as parsing needs it, made once."""
-        return self._serving()
+        raise TypeError(f"{type(self).__name__} cannot parse")
 
     def _prepare(self) -> None:
         self.serving  # noqa: B018
@@ -133,11 +130,9 @@ class TreebankGrammar(TreebankSettings, Model):
     def parse(self, corpus: Corpus, tags: Sequence[Sequence[str]] | None = None) -> Parsed:
         """The trees of sentences; ``tags``: the treebank's tag of each word, where they are known."""
         jobs = self._jobs(corpus, tags)
-        found = [each for chunk in self.spread(partial(_parse, what="tree"), jobs) for each in chunk]
-        trees = trees_from([each.nodes for each in found], corpus, self.tables_.symbols.names)
-        kept, sure = _restored_nodes(trees), np.concatenate([np.empty(0), *(each.sure for each in found)])
-        logp, failed = (np.array([getattr(each, name) for each in found]) for name in ("logp", "failed"))
-        return Parsed(restore(trees), sure[kept], logp, failed)
+        return self._parsed(
+            corpus, [each for chunk in self.spread(partial(_parse, what="tree"), jobs) for each in chunk]
+        )
 
     def best_trees(self, corpus: Corpus, k: int, tags: Sequence[Sequence[str]] | None = None) -> list[Parsed]:
         """The k best trees of each sentence, best first: those of the plain PCFG, in the order of this grammar's own
@@ -147,28 +142,28 @@ class TreebankGrammar(TreebankSettings, Model):
     def sample_trees(
         self, corpus: Corpus, draws: int, *, seed: int = 1, tags: Sequence[Sequence[str]] | None = None
     ) -> list[Parsed]:
-        """Trees of each sentence, each drawn by its probability under the plain PCFG; ``logp`` is this grammar's own
-        probability of them."""
+        """Trees of each sentence, drawn by their probability under the plain PCFG; ``logp`` is this grammar's own."""
         numbers = count()
         jobs = ([(next(numbers), *job) for job in chunk] for chunk in self._jobs(corpus, tags))
         return self._lists(corpus, self.spread(partial(_draw, draws=draws, seed=seed), jobs))
 
     def _lists(self, corpus: Corpus, found: Iterable[list[list[_Found]]]) -> list[Parsed]:
-        results = []
-        for i, trees in enumerate(each for chunk in found for each in chunk):
-            repeated = corpus.select(np.full(len(trees), i, np.int64))
-            binary = trees_from([each.nodes for each in trees], repeated, self.tables_.symbols.names)
-            logp = np.array([each.logp for each in trees])
-            kept = _restored_nodes(binary)
-            results.append(Parsed(restore(binary), np.ones(int(kept.sum())), logp, np.array([t.failed for t in trees])))
-        return results
+        """Several trees of each sentence."""
+        lists = enumerate(each for chunk in found for each in chunk)
+        return [self._parsed(corpus.select(np.full(len(trees), i, np.int64)), trees) for i, trees in lists]
+
+    def _parsed(self, corpus: Corpus, found: list[_Found]) -> Parsed:
+        """Trees as they would stand in a treebank, of binary ones."""
+        trees = trees_from([each.nodes for each in found], corpus, self.tables_.symbols.names)
+        sure = np.concatenate([np.empty(0), *(each.sure for each in found)])
+        logp, failed = (np.array([getattr(each, name) for each in found]) for name in ("logp", "failed"))
+        return Parsed(restore(trees), sure[_restored_nodes(trees)], logp, failed)
 
     def _jobs(self, corpus: Corpus, tags: Sequence[Sequence[str]] | None) -> Iterator[list[tuple[Any, Any]]]:
         """Chunks of sentences: the entries of words and the numbers of their tags."""
         lexicon, symbols = self.tables_.lexicon, self.tables_.symbols
         numbers = {name: number for number, name in enumerate(symbols.bases)}
-        starts = chunks_of(np.minimum(corpus.lengths, self.max_length) ** 3 + 1, _WORK)
-        for first, last in zip(starts[:-1].tolist(), starts[1:].tolist(), strict=True):
+        for first, last in pairwise(chunks_of(np.minimum(corpus.lengths, self.max_length) ** 3 + 1, _WORK).tolist()):
             jobs = []
             for i in range(first, last):
                 words = corpus.words(i)
@@ -185,13 +180,11 @@ class TreebankGrammar(TreebankSettings, Model):
             return _Found(np.empty((0, 3), np.int32), np.empty(0), 0.0, False)
         serving, mix = self.serving, self._mix
         if len(entries) > self.max_length:
-            nodes = flat(serving, leaves_of(self.tables_, entries, bases))
-            return _Found(nodes, np.zeros(len(nodes)), -math.inf, True)
+            return _flat(serving, leaves_of(self.tables_, entries, bases))
         shares = look_at(serving, entries, bases, self.prune_below, self.decode != "best")
         nodes = decode(serving, shares, self.decode, mix)
         if len(nodes) == 0:
-            nodes = flat(serving, shares.leaves)
-            return _Found(nodes, np.zeros(len(nodes)), -math.inf, True)
+            return _flat(serving, shares.leaves)
         cells = cell_numbers(shares.n, nodes[:, 1], nodes[:, 2])
         sure = np.minimum(shares.items(mix)[cells, nodes[:, 0]], 1.0)
         return _Found(nodes, sure, shares.logp, False)
@@ -201,7 +194,7 @@ class TreebankGrammar(TreebankSettings, Model):
         if len(entries) == 0 or one.failed:
             return [one]
         shares = look_at(self.serving, entries, bases, self.prune_below, False)
-        trees, _ = k_best_of_pcfg(self.serving, shares, k)
+        trees = k_best_of_pcfg(self.serving, shares, k)
         found = [_Found(tree, np.ones(len(tree)), self._tree_logp(tree, entries), False) for tree in trees]
         return sorted(found, key=lambda each: -each.logp)
 
@@ -262,15 +255,12 @@ class TreebankGrammar(TreebankSettings, Model):
             return []
         shares = look_at(self.serving, entries, bases, self.prune_below, True)
         n, items = shares.n, shares.items(self._mix)
-        totals: dict[tuple[int, int, str], float] = {}
-        cell = 0
-        for width in range(1, n + 1):
-            for first in range(n + 1 - width):
-                for symbol in np.flatnonzero(items[cell] > 0).tolist():
-                    for label in self._labels[symbol]:
-                        key = first, first + width, label
-                        totals[key] = totals.get(key, 0.0) + float(items[cell, symbol])
-                cell += 1
+        totals: dict[tuple[int, int, str], float] = defaultdict(float)
+        cells = ((first, first + width) for width in range(1, n + 1) for first in range(n + 1 - width))
+        for cell, (first, end) in enumerate(cells):
+            for symbol in np.flatnonzero(items[cell] > 0).tolist():
+                for label in self._labels[symbol]:
+                    totals[first, end, label] += float(items[cell, symbol])
         return [Constituent(label, a, b, min(p, 1.0)) for (a, b, label), p in sorted(totals.items()) if p >= least]
 
     @cached_property
@@ -291,6 +281,11 @@ class TreebankGrammar(TreebankSettings, Model):
     def _restore(self, loaded: Container) -> None:
         super()._restore(loaded)
         self.tables_ = Tables.from_arrays(loaded.arrays, loaded.extra["phrases"], self.chain_weight, self.look_weight)
+
+
+def _flat(serving: Serving, leaves: np.ndarray) -> _Found:
+    nodes = flat(serving, leaves)
+    return _Found(nodes, np.zeros(len(nodes)), -math.inf, True)
 
 
 def _restored_nodes(binary: Trees) -> np.ndarray:
@@ -335,7 +330,8 @@ class Pcfg(PcfgSettings, TreebankGrammar):
         self._count(trees)
         return self
 
-    def _serving(self) -> Serving:
+    @cached_property
+    def serving(self) -> Serving:
         tables, n = self.tables_, len(self.tables_.symbols.names)
         rules, pairs = np.arange(len(tables.counts)), pairs_for(tables.rules, n)
         latent = Latent(np.ones(n, np.int64), rules, tables.rules.weights, pairs, 1)

@@ -26,7 +26,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 
 from corpuscle.engine.dp.cky import cell_numbers, cells_of
-from corpuscle.grammar.induction import INDUCED, BracketInducer, Brackets, check_induced
+from corpuscle.grammar.induction import INDUCED, BracketInducer, Brackets, check_induced, random_brackets
 from corpuscle.grammar.kernels import spans as kernels
 from corpuscle.grammar.sentences import Sentences, TagMap, WordSymbols
 from corpuscle.grammar.settings import CcmSettings
@@ -34,7 +34,6 @@ from corpuscle.grammar.variational import Climber
 from corpuscle.hashing import find
 from corpuscle.learning import Checkpoint, partial
 from corpuscle.model import Array, Arrays, Kind
-from corpuscle.random import purpose_id, stream
 from corpuscle.scale import Chunks, chunks_of, workers
 from corpuscle.settings import learned
 from corpuscle.text.corpus import starts_of
@@ -200,7 +199,10 @@ class ConstituentContext(CcmSettings, BracketInducer):
         self.symbols_ = WordSymbols.learn(sentences, self.symbols, self.known_)
         symbols = self.symbols_.of(sentences, self.symbols, self.known_)
         keys = self._span_keys(symbols, sentences.lengths)
-        empty = self._empty_contexts(symbols, sentences.starts)
+        boundary, empty = np.uint64(len(self.symbols_.keys)), np.zeros(0, np.uint64)
+        if self.empty_spans:  # between any two symbols, or a symbol and the end of its sentence
+            padded = np.insert(symbols.astype(np.uint64), sentences.starts, boundary)
+            empty = padded[:-1] * np.uint64(2**32) + padded[1:]
         self.keys_ = [np.unique(keys[0]), np.unique(np.concatenate([keys[1], empty]))]
         spans = _Spans(sentences.lengths, *(find(key, known) for key, known in zip(keys, self.keys_, strict=True)))
         em = _Em(spans, self, self._start(sentences), find(empty, self.keys_[1]))
@@ -214,8 +216,8 @@ class ConstituentContext(CcmSettings, BracketInducer):
         if self.empty_spans:  # their yield is no key that a span can have
             self.keys_ = [np.append(self.keys_[0], np.uint64(2**64 - 1)), self.keys_[1]]
         self.provenance_ |= {
-            "words": len(symbols), "symbols": len(self.symbols_), "yields": len(counts[0]), "contexts": len(counts[1]),
-            "iterations": len(self.history_),
+            "words": len(symbols), "symbols": len(self.symbols_.keys), "yields": len(counts[0]),
+            "contexts": len(counts[1]), "iterations": len(self.history_),
         }  # fmt: skip
         return self
 
@@ -223,7 +225,7 @@ class ConstituentContext(CcmSettings, BracketInducer):
         """The hashes of the yields and contexts of all spans, uint64."""
         n = int(_first_cells(lengths)[-1])
         found = [np.zeros(n, np.uint64), np.zeros(n, np.uint64)]
-        kernels.keys_of_spans(symbols, lengths, len(self.symbols_), found[0], found[1])
+        kernels.keys_of_spans(symbols, lengths, len(self.symbols_.keys), found[0], found[1])
         return found
 
     def _start(self, sentences: Sentences) -> np.ndarray:
@@ -232,30 +234,18 @@ class ConstituentContext(CcmSettings, BracketInducer):
         if self.start == "splits":
             kernels.random_splits(sentences.lengths, shares)
             return shares
-        brackets = [np.zeros((0, 2), np.int32)]
-        for which, n in enumerate(sentences.lengths.tolist()):
-            brackets.append(np.zeros((n - 1, 2), np.int32))
-            kernels.random_bracketing(0, n, stream(self.seed, purpose_id("grammar.ccm"), 0, which), brackets[-1])
-        kernels.mark_brackets(np.concatenate(brackets), sentences.lengths, shares)
-        return shares
+        shares[_cells(sentences.lengths, random_brackets(sentences.lengths, self.seed, "grammar.ccm"))] = 1.0
+        return np.where(_wide(sentences.lengths), shares, 1.0)
 
-    def _empty_contexts(self, symbols: np.ndarray, starts: np.ndarray) -> np.ndarray:
-        """The contexts of all empty spans, uint64; none if they are left out."""
-        if not self.empty_spans:
-            return np.zeros(0, np.uint64)
-        boundary = len(self.symbols_)
-        padded = np.insert(symbols.astype(np.uint64), starts, np.uint64(boundary))
-        return padded[:-1] * np.uint64(2**32) + padded[1:]
+    # ---- brackets
 
     # ---- brackets
 
     def _scores(self, sentences: Sentences) -> tuple[_Spans, _Scores]:
         symbols = self.symbols_.of(sentences, self.symbols, self.known_, self.strict)
-        keys = self._span_keys(symbols, sentences.lengths)
-        known = zip(keys, self.keys_, strict=True)
-        spans = _Spans(sentences.lengths, *(find(key, own) for key, own in known))
-        prior = (self.constituents, self.distituents)
-        logs = (_log_shares(counts, prior) for counts in self.counts_)
+        keys = zip(self._span_keys(symbols, sentences.lengths), self.keys_, strict=True)
+        spans = _Spans(sentences.lengths, *(find(key, known) for key, known in keys))
+        logs = (_log_shares(counts, (self.constituents, self.distituents)) for counts in self.counts_)
         return spans, _Scores(*(log[:, 0] - log[:, 1] for log in logs))
 
     def brackets(self, bank: Treebank, *, gold: Trees | None = None, confidence: bool = False) -> Brackets:
@@ -276,16 +266,22 @@ def _bracketed(job: tuple[_Spans, _Scores, bool], model: ConstituentContext) -> 
     if weigh:
         shares, _ = _expect(spans, scores)
         if model.decode == "risk":
-            wide = [np.arange(cells_of(n)) >= n for n in lengths.tolist()]  # spans of more than one word
-            values = np.where(np.concatenate([np.zeros(0, bool), *wide]), shares, 0.0)
+            values = np.where(_wide(lengths), shares, 0.0)
     kernels.best_bracketings(values, lengths, kernels.BRACKETS, brackets)
-    if weigh:
-        numbers = np.repeat(np.arange(len(lengths)), np.maximum(lengths - 1, 0))
-        first = _first_cells(lengths)[numbers]
-        shares = shares[first + cell_numbers(lengths[numbers], brackets[:, 0], brackets[:, 1])]
-    return brackets, shares
+    return brackets, shares[_cells(lengths, brackets)] if weigh else shares
 
 
 def _first_cells(lengths: np.ndarray) -> np.ndarray:
     """Where the spans of each sentence begin, int64 (n_sentences + 1,)."""
     return starts_of(lengths * (lengths + 1) // 2)
+
+
+def _cells(lengths: np.ndarray, brackets: np.ndarray) -> np.ndarray:
+    """Where the brackets of each sentence stand among its spans, int64 (n_brackets,)."""
+    numbers = np.repeat(np.arange(len(lengths)), np.maximum(lengths - 1, 0))
+    return _first_cells(lengths)[numbers] + cell_numbers(lengths[numbers], brackets[:, 0], brackets[:, 1])
+
+
+def _wide(lengths: np.ndarray) -> np.ndarray:
+    """Which spans of sentences have more than one word, bool (n_spans,)."""
+    return np.concatenate([np.zeros(0, bool), *(np.arange(cells_of(n)) >= n for n in lengths.tolist())])

@@ -41,7 +41,7 @@ from corpuscle.grammar.variational import (
     restored_grammars,
 )
 from corpuscle.learning import Checkpoint, partial
-from corpuscle.model import TRAINING_ITEMS, Array, Arrays, Container, Fact, Kind, Model, Record, vocab_arrays
+from corpuscle.model import TRAINING_ITEMS, Array, Arrays, Container, Fact, Kind, Model, vocab_arrays
 from corpuscle.random import purpose_id, stream
 from corpuscle.scale import chunks_of, workers
 from corpuscle.settings import learned
@@ -91,7 +91,6 @@ class CommonGrammar(CommonSettings, Model):
     KIND: ClassVar[Kind] = Kind("grammar.common", 1, _declared, check=_check)
     SAVED: ClassVar = {
         "languages_": Fact("languages", list),
-        "common_": Record(Common, "common/", copied=True),
         "history_": Arrays("history"),
     }
     needs_tags = False
@@ -144,8 +143,11 @@ class CommonGrammar(CommonSettings, Model):
             for number, text in enumerate(recoded)
             for chunk in chunks_of_language(number, [_slots(text.sentence(i)) for i in range(len(text))])
         ]
-        words = [self._starting(start, text.vocab, vocab) for start, text, vocab in
-                 zip(starts or (), kept, self.vocabs_, strict=True)] if starts is not None else []  # fmt: skip
+        pairs = zip(starts, kept, self.vocabs_, strict=True) if starts is not None else ()
+        words = []
+        for start, text, vocab in pairs:  # of the words that are kept; the first column is that of unknown ones
+            ids = [text.vocab.id(word) for word in vocab.strings[FIRST:]]
+            words.append(np.column_stack([np.ones(self.nonterminals), 1.0 + start[:, ids]]))
         best: GrammarLearner | None = None
         with workers(self.workers, self.cluster) as pool:
             held = pool.scatter(chunks)
@@ -175,13 +177,6 @@ class CommonGrammar(CommonSettings, Model):
         if not good.any():
             raise text.error(f"{name}: no sentence has from 1 to {self.max_length} words")
         return text.select(good).counted()
-
-    def _starting(self, start: np.ndarray, old: Vocab, new: Vocab) -> np.ndarray:
-        """What words are to categories at first, for the words that are kept."""
-        rows = np.full((self.nonterminals, len(new) - FIRST + 1), 1.0)
-        ids = [old.id(word) for word in new.strings[FIRST:]]
-        rows[:, 1:] += start[:, ids]
-        return rows
 
     # ---- sentences
 
@@ -238,7 +233,7 @@ class CommonGrammar(CommonSettings, Model):
     # ---- files
 
     def _arrays(self) -> dict[str, np.ndarray]:
-        arrays = {**super()._arrays(), **arrays_of(self.grammars_)}
+        arrays = {**super()._arrays(), **arrays_of(self.common_, self.grammars_)}
         for number, vocab in enumerate(self.vocabs_):
             arrays |= vocab.arrays(f"language/{number}/")
         return arrays
@@ -247,7 +242,7 @@ class CommonGrammar(CommonSettings, Model):
         super()._restore(loaded)
         self.vocabs_ = [Vocab.from_arrays(loaded.arrays, f"language/{i}/") for i in range(len(self.languages_))]
         sizes = [len(vocab) - FIRST + 1 for vocab in self.vocabs_]
-        self.grammars_ = restored_grammars(loaded.arrays, sizes)[1]
+        self.common_, self.grammars_ = restored_grammars(loaded.arrays, sizes)
 
 
 def _parse(
@@ -294,8 +289,7 @@ def _slots(tokens: np.ndarray) -> np.ndarray:
 
 
 def starts_from_groups(groups: np.ndarray, categories: int, seed: int, language: int) -> np.ndarray:
-    """What words are to categories at first, all words of a group alike: ``groups`` int64 (n_words,), -1 for none;
-    float64 (categories, n_words)."""
+    """Start values float64 (categories, n_words), equal within each of ``groups``, int64 (n_words,), -1 for none."""
     n = int(groups.max(initial=-1)) + 1
     draws = stream(seed, purpose_id("grammar.common.groups"), 0, language)
     rows = dirichlet_rows(categories, max(1, n), 0.3, draws) * max(1, n)
@@ -303,8 +297,8 @@ def starts_from_groups(groups: np.ndarray, categories: int, seed: int, language:
 
 
 def starts_from_tags(bank: Treebank, categories: int, tags: Sequence[str]) -> np.ndarray:
-    """What words are to categories at first, by how often they have each tag: tag number t is category t + 1, the same
-    in all languages; float64 (categories, len(vocab))."""
+    """Start values float64 (categories, len(vocab)), from how often words have each tag: tag number t is category t + 1
+    in all languages."""
     if len(tags) + 1 > categories:
         raise SettingError(f"{len(tags)} tags need {len(tags) + 1} nonterminals")
     names = {tag: number + 1 for number, tag in enumerate(tags)}
@@ -331,8 +325,7 @@ class CommonRule(NamedTuple):
 
 
 def category_words(model: CommonGrammar, most: int = 10) -> list[dict[str, list[str]]]:
-    """The most typical words of each category in each language, by how likely the category says them; none where it
-    hardly says any (less than a word)."""
+    """The most probable words of each category in each language; none where it emits less than one word."""
     table: list[dict[str, list[str]]] = [{} for _ in range(model.nonterminals)]
     for name, vocab, grammar in zip(model.languages_, model.vocabs_, model.grammars_, strict=True):
         means = grammar.means().words

@@ -78,7 +78,6 @@ def _rules(lines: Mapping[int, str], path: AnyPath | None) -> dict[str, HeadRule
 
 PENN: HeadTable = _rules(dict(enumerate(_PENN.splitlines(), 1)), None)
 LEFT: HeadTable = {"*": HeadRule(True, {})}
-RIGHT: HeadTable = {"*": HeadRule(False, {})}
 
 
 def read_heads(path: AnyPath) -> HeadTable:
@@ -106,8 +105,7 @@ def head_words(trees: Trees, table: HeadTable) -> np.ndarray:
 
 
 def binary_heads(nodes: TreeNodes, symbols: Symbols, table: HeadTable) -> np.ndarray:
-    """The head of every node of binary trees as an index into all words, int64 (n_nodes,): that of the trees they were
-    made of."""
+    """The head of every node of binary trees as an index into all words, as in the trees they were made of."""
     chains = [chain_of(original_label(name)) for name in symbols.names]
     rules = [table.get(chain[-1], table["*"]) for chain in chains]
     part = [name.startswith("@") for name in symbols.names]
@@ -118,17 +116,15 @@ def binary_heads(nodes: TreeNodes, symbols: Symbols, table: HeadTable) -> np.nda
             continue
         rule = rules[of[node]]
         pair = lefts[node], rights[node]
-        left, right = (
-            ranks[child] if part[of[child]] else rule.ranks.get(chains[of[child]][0], 1000) for child in pair
-        )
+        left, right = (ranks[at] if part[of[at]] else rule.ranks.get(chains[of[at]][0], 1000) for at in pair)
         first = left < right or (left == right and rule.from_left)
         ranks[node], heads[node] = min(left, right), heads[pair[0] if first else pair[1]]
     return np.array(heads, np.int64)
 
 
 def to_dependencies(trees: Trees, table: HeadTable | None = None) -> Treebank:
-    """Dependencies: the head of a child that is not its phrase's head hangs on that; tags of the trees are XPOS. Traces
-    and words without a tree are left out."""
+    """Dependencies: the head of a child hangs on the head of its phrase; tags of the trees are XPOS. Traces and words
+    without a tree are left out."""
     trees = trees.without_traces().without_functions()
     words = trees.words
     heads_of = head_words(trees, table or head_table(trees))

@@ -23,7 +23,6 @@ from corpuscle.errors import SettingError
 from corpuscle.grammar.base import Constituent, Parsed
 from corpuscle.grammar.kernels.spans import random_bracketing
 from corpuscle.grammar.sentences import (
-    SYMBOL_ARRAYS,
     UNIVERSAL,
     Sentences,
     TagMap,
@@ -31,7 +30,9 @@ from corpuscle.grammar.sentences import (
     gold_spans,
     heuristic_tops,
     oracle_tops,
+    symbol_arrays,
 )
+from corpuscle.grammar.tables import trees_from
 from corpuscle.model import TRAINING_ITEMS, Container, Model, Record
 from corpuscle.random import purpose_id, stream
 from corpuscle.settings import learned
@@ -47,7 +48,7 @@ LABEL = "X"
 LONGEST = 200
 """Words of the longest sentence that gets brackets."""
 
-INDUCED = {**SYMBOL_ARRAYS, **SOURCES, **TRAINING_ITEMS}
+INDUCED = {**symbol_arrays("symbols"), **SOURCES, **TRAINING_ITEMS}
 """The arrays of every inducer; each adds its own."""
 
 
@@ -72,6 +73,14 @@ def _right(i: int, j: int) -> list[tuple[int, int]]:
     return [(k, j) for k in range(i, j - 1)]
 
 
+def random_brackets(words: np.ndarray, seed: int, purpose: str) -> np.ndarray:
+    """Brackets of sentences by uniform splits, int32 (n_brackets, 2)."""
+    found = [np.zeros((max(0, n - 1), 2), np.int32) for n in words.tolist()]
+    for which, (n, own) in enumerate(zip(words.tolist(), found, strict=True)):
+        random_bracketing(n, stream(seed, purpose_id(purpose), 0, which), own)
+    return np.concatenate([np.zeros((0, 2), np.int32), *found])
+
+
 def _balanced(i: int, j: int) -> list[tuple[int, int]]:
     if j - i < 2:
         return []
@@ -83,14 +92,13 @@ def branching(kind: str, words: np.ndarray, tops: np.ndarray, seed: int = 1) -> 
     """Trees that know nothing of words: see ``BRANCHINGS``; ``top-right`` takes the first word of the right part."""
     if kind not in BRANCHINGS:
         raise SettingError(f"branching is one of {', '.join(BRANCHINGS)}; not {kind!r}")
+    if kind == "random":
+        return Brackets(random_brackets(words, seed, "grammar.branching"), np.zeros(0), np.zeros(0))
     found: list[Any] = [np.zeros((0, 2), np.int32)]
-    for which, (n, top) in enumerate(zip(words.tolist(), tops.tolist(), strict=True)):
+    for n, top in zip(words.tolist(), tops.tolist(), strict=True):
         if n < 2:
             continue
-        if kind == "random":
-            found.append(np.zeros((n - 1, 2), np.int32))
-            random_bracketing(0, n, stream(seed, purpose_id("grammar.branching"), 0, which), found[-1])
-        elif kind == "balanced":
+        if kind == "balanced":
             found.append(_balanced(0, n))
         elif kind == "left":
             found.append([(0, k) for k in range(n, 1, -1)])
@@ -104,39 +112,26 @@ def branching(kind: str, words: np.ndarray, tops: np.ndarray, seed: int = 1) -> 
 def trees_of(sentences: Sentences, brackets: Brackets) -> tuple[Trees, np.ndarray]:
     """Brackets as trees over all tokens: a node X for each, tags above words, punctuation below the smallest bracket
     that has words on both sides of it; and how likely each node is, float64 (n_nodes,), 1 where that is not known."""
-    corpus = sentences.bank.corpus
+    corpus, fine = sentences.bank.corpus, sentences.fine
     positions = np.flatnonzero(sentences.kept) - np.repeat(corpus.sentence_starts[:-1], sentences.lengths)
-    tags = sentences.fine.strings() if sentences.fine.ids.any() else ["W"] * corpus.n_tokens
-    shares = brackets.shares.tolist() or [1.0] * len(brackets.spans)
-    labels: list[str] = []
-    nodes: list[tuple[int, int, int, float]] = []  # parent, first word, end, how likely
-    counts, above, at = [], [], 0
+    tags, names = (fine.ids + 1, fine.values) if fine.ids.any() else (np.ones(corpus.n_tokens, np.int32), ["W"])
+    shares = brackets.shares if len(brackets.shares) else np.ones(len(brackets.spans))
+    found, likely, at = [], [np.zeros(0)], 0
     for which, n in enumerate(sentences.lengths.tolist()):
         first, last = corpus.sentence_starts[which : which + 2].tolist()
-        place = positions[sentences.starts[which] : sentences.starts[which + 1]].tolist()
-        inner = zip(brackets.spans[at + 1 : at + n - 1].tolist(), shares[at + 1 : at + n - 1], strict=True)
-        spans = [(0, last - first, 1.0), *((place[i], place[j - 1] + 1, sure) for (i, j), sure in inner)]
+        inner, words = slice(at + 1, at + max(1, n - 1)), np.arange(last - first)
         at += max(0, n - 1)
-        begin, stack = len(nodes), list[int]()
-        waiting = 0  # how many brackets have been opened
-        for word in range(last - first):
-            while stack and nodes[begin + stack[-1]][2] <= word:
-                stack.pop()
-            while waiting < len(spans) and spans[waiting][0] == word:
-                nodes.append((stack[-1] if stack else -1, *spans[waiting]))
-                labels.append(LABEL)
-                stack.append(len(nodes) - 1 - begin)
-                waiting += 1
-            above.append(len(nodes) - begin)
-            nodes.append((stack[-1], word, word + 1, 1.0))
-            labels.append(tags[first + word])
-        counts.append(len(nodes) - begin)
-    table = np.array([node[:3] for node in nodes], np.int32).reshape(-1, 3)
-    trees = Trees(
-        corpus, Layer.from_strings(labels, missing=""), table[:, 0].copy(), table[:, 1:].copy(), starts_of(counts),
-        np.array(above, np.int32),
-    )  # fmt: skip
-    return trees, np.array([node[3] for node in nodes])
+        place = positions[sentences.starts[which] : sentences.starts[which + 1]]
+        begins, ends = (place[brackets.spans[inner, side] - side] + side for side in (0, 1))
+        whole = np.zeros(int(last > first), np.int64)  # the bracket above everything
+        nodes = np.stack([
+            np.concatenate([whole, np.zeros_like(begins), tags[first:last]]),
+            np.concatenate([whole, begins, words]), np.concatenate([whole + last - first, ends, words + 1]),
+        ], axis=1)  # fmt: skip
+        preorder = np.lexsort((-nodes[:, 2], nodes[:, 1]))
+        found.append(nodes[preorder].astype(np.int32))
+        likely.append(np.concatenate([whole + 1.0, shares[inner], np.ones(len(words))])[preorder])
+    return trees_from(found, corpus, [LABEL, *names]), np.concatenate(likely)
 
 
 class BracketInducer(Model):
@@ -148,7 +143,7 @@ class BracketInducer(Model):
     """
 
     TAKES_VECTORS: ClassVar[bool] = False
-    SAVED: ClassVar = {"symbols_": Record(WordSymbols), "known_": Record(WordFeatures)}
+    SAVED: ClassVar = {"symbols_": Record(WordSymbols, "symbols/"), "known_": Record(WordFeatures)}
 
     symbols_: WordSymbols = learned()
     known_: WordFeatures = WordFeatures.none()

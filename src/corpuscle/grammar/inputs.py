@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from itertools import pairwise
 from os import PathLike
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from corpuscle.errors import InputError, SettingError
 from corpuscle.parse.verbs import TAGGER
 from corpuscle.settings import Setting
-from corpuscle.verbs import File, Input
+from corpuscle.verbs import File, Input, made_by
 
 if TYPE_CHECKING:
     from corpuscle.grammar import CommonGrammar
@@ -34,9 +38,7 @@ TAGS: Any = Setting(
 
 def read_with(function: str, help: str = "", **facts: Any) -> Any:
     """What a function of this module reads."""
-    if "option" in facts:
-        facts.setdefault("default", None)
-    return Input(f"corpuscle.grammar.inputs:{function}", help, **facts)
+    return made_by(f"corpuscle.grammar.inputs:{function}", help, **facts)
 
 
 def bracketed_trees(help: str = "", **facts: Any) -> Any:
@@ -50,8 +52,6 @@ def tagged_words(default: Any = "-") -> Any:
 
 def read_trees(value: Any, model: Any, declared: Input) -> Trees:
     """Bracketed trees; of a CoNLL-U file, its tags as trees that branch to the right."""
-    from dataclasses import replace
-
     from corpuscle.grammar import sequence_trees
     from corpuscle.text import read_brackets, read_conllu
     from corpuscle.text.conllu import is_treebank
@@ -72,8 +72,6 @@ def read_trees(value: Any, model: Any, declared: Input) -> Trees:
 
 def _is_brackets(path: str | PathLike[str]) -> bool:
     """Whether a file holds trees: what it begins with is an opening bracket and it has as many closing ones."""
-    import os
-
     from corpuscle.text.files import decode, open_bytes
 
     if os.path.isdir(path):
@@ -84,8 +82,6 @@ def _is_brackets(path: str | PathLike[str]) -> bool:
 
 def _escaped(sentences: Iterable[Iterable[str]], origin: Origin | None = None) -> Corpus:
     """Words as they stand in trees, where brackets are others."""
-    from dataclasses import replace
-
     from corpuscle.text import Corpus
 
     rows = ([word.replace("(", "-LRB-").replace(")", "-RRB-") for word in each] for each in sentences)
@@ -144,8 +140,6 @@ def words_of_trees(trees: Trees, wanted: bool) -> Words:
 
 
 def _by_sentence(values: list[str], words: Corpus) -> list[list[str]]:
-    from itertools import pairwise
-
     return [values[first:last] for first, last in pairwise(words.sentence_starts.tolist())]
 
 
@@ -259,8 +253,6 @@ def first_categories(
 
 def language_codes(texts: Sequence[Any], languages: str | None) -> list[str] | None:
     """Codes of languages: as given, or the names of their files without folder and ending; None if these are none."""
-    from pathlib import PurePath
-
     if languages is None and not all(isinstance(text, str | PathLike) for text in texts):
         return None
     codes = [PurePath(text).name.partition(".")[0] for text in texts] if languages is None else languages.split(",")

@@ -12,8 +12,10 @@ Matsuzaki, Miyao and Tsujii, "Probabilistic CFG with latent annotations", 2005; 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cached_property
+from itertools import pairwise
 from os import PathLike
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -51,31 +53,22 @@ def zeros_like(states: States) -> States:
     return States(states.ranks, *(np.zeros_like(each) for each in states[1:]))
 
 
-class _Shape(NamedTuple):
-    """Which entries of states exist, as 0 and 1: (n_symbols, most), (n_rules, most), left, right, pair."""
+_COUNTS = Record(States, "states/", copied=True)
 
-    root: np.ndarray
-    rule: np.ndarray
-    left: np.ndarray
-    right: np.ndarray
-    pair: np.ndarray
 
-    @classmethod
-    def of(cls, ranks: np.ndarray, tables: Tables) -> _Shape:
-        exists = (np.arange(int(ranks.max())) < ranks[:, None]).astype(np.float64)
-        rules = tables.rules
-        parent = exists[rules.parents]
-        tags = tables.symbols.n_phrases + tables.lexicon.counts.indices
-        return cls(
-            exists, parent, parent[:, :, None] * exists[rules.lefts][:, None, :],
-            parent[:, :, None] * exists[rules.rights][:, None, :], exists[tags],
-        )  # fmt: skip
+def _mask(ranks: np.ndarray, tables: Tables) -> States:
+    """Which entries of states exist, as 0 and 1."""
+    exists = (np.arange(int(ranks.max())) < ranks[:, None]).astype(np.float64)
+    rules, tags = tables.rules, tables.symbols.n_phrases + tables.lexicon.counts.indices
+    parent = exists[rules.parents]
+    left, right = (parent[:, :, None] * exists[child][:, None, :] for child in (rules.lefts, rules.rights))
+    return States(ranks, exists, parent, left, right, exists[tags])
 
 
 def normalised(counts: States, tables: Tables, pseudo: float = _PSEUDO) -> States:
     """Probabilities from expected counts; ``pseudo`` counts are spread as the treebank has them, so that one state for
     each symbol gives relative frequencies."""
-    shape, table = _Shape.of(counts.ranks, tables), tables.lexicon.counts
+    shape, table = _mask(counts.ranks, tables), tables.lexicon.counts
     rule = counts.rule + pseudo * tables.rules.weights[:, None] * shape.rule
     by_parent = np.zeros_like(counts.root)
     np.add.at(by_parent, tables.rules.parents, rule)
@@ -100,7 +93,7 @@ def serving_of(counts: States, tables: Tables, smoothing: float, real: np.ndarra
     rules, ranks, most = tables.rules, counts.ranks, counts.root.shape[1]
     states = normalised(counts, tables)
     sizes = counts.rule.sum(axis=1)[:, None, None]
-    rule = (1 - smoothing) * states.rule + smoothing * rules.weights[:, None] * _Shape.of(ranks, tables).rule
+    rule = (1 - smoothing) * states.rule + smoothing * rules.weights[:, None] * _mask(ranks, tables).rule
     sides = []
     for side, total in ((states.left, counts.left), (states.right, counts.right)):
         mean = total.sum(axis=1, keepdims=True) / np.maximum(sizes, 1e-300)
@@ -130,10 +123,8 @@ def _directions(counts: States, tables: Tables) -> Directions:
 
 def chunks(counted: Counted) -> list[tuple[TreeData, np.ndarray]]:
     """Trees in chunks, each with the pairs of its tags."""
-    nodes = counted.nodes
-    starts = chunks_of(np.diff(nodes.tree_starts), _NODES)
-    parts = []
-    for first, last in zip(starts[:-1].tolist(), starts[1:].tolist(), strict=True):
+    nodes, parts = counted.nodes, []
+    for first, last in pairwise(chunks_of(np.diff(nodes.tree_starts), _NODES).tolist()):
         begin, end = int(nodes.tree_starts[first]), int(nodes.tree_starts[last])
         inner = nodes.tree_starts[first : last + 1] - begin
         data = TreeData(
@@ -175,8 +166,7 @@ class StateLearner:
         return self._found
 
     def state(self) -> dict[str, np.ndarray]:
-        counts = {f"states/{name}": array for name, array in self.counts._asdict().items()}
-        return {**counts, "logp": np.array([self._found])}
+        return {**_COUNTS.arrays(self.counts), "logp": np.array([self._found])}
 
     def restore(self, arrays: Mapping[str, np.ndarray], sweep: int, number: int) -> None:
         self.counts = States(*(np.array(arrays[f"states/{name}"]) for name in States._fields))
@@ -186,9 +176,11 @@ class StateLearner:
 
 
 def ranks_of(model: Any) -> np.ndarray:
-    """How many states each symbol of a grammar has, int64 (n_symbols,): at most ``states``, and one for each
-    ``nodes_a_state`` nodes."""
-    return np.clip(model.tables_.by_symbol // model.nodes_a_state, 1, model.states).astype(np.int64)
+    """How many states each symbol has, int64 (n_symbols,): one per ``nodes_a_state`` nodes, at most ``states``."""
+    tables = model.tables_
+    nodes = np.bincount(tables.rules.parents, tables.counts, len(tables.symbols.names))
+    nodes[tables.symbols.n_phrases :] += tables.lexicon.by_tag
+    return np.clip(nodes // model.nodes_a_state, 1, model.states).astype(np.int64)
 
 
 def tune_mix(model: TreebankGrammar, dev: Trees | None) -> None:
@@ -214,7 +206,7 @@ class EmGrammar(EmSettings, TreebankGrammar):
     """
 
     KIND: ClassVar[Kind] = Kind("grammar.em", 1, {**ITEMS, **TABLES, **STATES}, check=check_tables)
-    SAVED: ClassVar = {"counts_": Record(States, "states/", copied=True)}
+    SAVED: ClassVar = {"counts_": _COUNTS}
 
     counts_: States = learned()
     history_: np.ndarray = learned()
@@ -246,7 +238,7 @@ class EmGrammar(EmSettings, TreebankGrammar):
     def _start(self, number: int) -> States:
         """Random states around relative frequencies."""
         ranks, tables, random = ranks_of(self), self.tables_, Random(self.seed, "grammar.em", number)
-        shape, most = _Shape.of(ranks, tables), int(ranks.max())
+        shape, most = _mask(ranks, tables), int(ranks.max())
 
         def around(frequencies: np.ndarray) -> np.ndarray:
             """Frequencies for all states, each changed by at most a fiftieth."""
@@ -259,5 +251,6 @@ class EmGrammar(EmSettings, TreebankGrammar):
         )  # fmt: skip
         return normalised(States(ranks, *counts), tables, 0.0)
 
-    def _serving(self) -> Serving:
+    @cached_property
+    def serving(self) -> Serving:
         return serving_of(self.counts_, self.tables_, self.smoothing, self._real())

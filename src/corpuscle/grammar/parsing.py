@@ -100,11 +100,11 @@ def look_at(serving: Serving, entries: np.ndarray, bases: np.ndarray | None, pru
     chart = cky.chart_for(n, leaves.shape[1])
     logp = cky.sum_chart(n, tables.rules, tables.root, leaves, cky.NO_SPANS, cky.ALL, chart)
     outside = np.zeros_like(chart.inside)
-    if not logp > -math.inf:
-        return Shares(n, leaves, chart, outside, None, logp)
-    cky.expectations(n, tables.rules, tables.root, cky.NO_SPANS, chart, outside, np.zeros(len(tables.counts)))
-    if not latent:
-        return Shares(n, leaves, chart, outside, None, logp)
+    found = Shares(n, leaves, chart, outside, None, logp)
+    if logp > -math.inf:
+        cky.expectations(n, tables.rules, tables.root, cky.NO_SPANS, chart, outside, np.zeros(len(tables.counts)))
+    if not latent or not logp > -math.inf:
+        return found
     shares = chart.inside * outside
     if prune > 0.0:
         best = best_of_pcfg(serving, leaves)
@@ -115,8 +115,8 @@ def look_at(serving: Serving, entries: np.ndarray, bases: np.ndarray | None, pru
             kernels.outside_vectors(
                 n, tables.rules, serving.latent, fine.items, serving.root, fine.vectors, fine.exponents, fine.outside
             )
-            return Shares(n, leaves, chart, outside, fine, math.log(total) + exponent * math.log(2.0))
-    return Shares(n, leaves, chart, outside, None, -math.inf)
+            return found._replace(fine=fine, logp=math.log(total) + exponent * math.log(2.0))
+    return found._replace(logp=-math.inf)
 
 
 def _fine(
@@ -171,14 +171,13 @@ def best_of_pcfg(serving: Serving, leaves: np.ndarray) -> np.ndarray:
     return tree
 
 
-def k_best_of_pcfg(serving: Serving, shares: Shares, k: int) -> tuple[np.ndarray, np.ndarray]:
-    """The k most probable trees of the plain PCFG, int32 (count, n_nodes, 3), and their log probabilities."""
+def k_best_of_pcfg(serving: Serving, shares: Shares, k: int) -> np.ndarray:
+    """The k most probable trees of the plain PCFG, int32 (count, n_nodes, 3)."""
     rules, root, leaves = _logs(serving, shares.leaves)
     chart = cky.chart_for(shares.n, len(root))
     cky.best_chart(shares.n, rules, root, leaves, cky.NO_SPANS, cky.ALL, chart)
-    trees, scores = np.zeros((k, 2 * shares.n - 1, 3), np.int32), np.zeros(k)
-    count = cky.k_best(shares.n, rules, root, k, chart, trees, scores)
-    return trees[:count], scores[:count]
+    trees = np.zeros((k, 2 * shares.n - 1, 3), np.int32)
+    return trees[: cky.k_best(shares.n, rules, root, k, chart, trees, np.zeros(k))]
 
 
 def sample_of_pcfg(serving: Serving, shares: Shares, draws: int, random: np.ndarray) -> np.ndarray:

@@ -28,10 +28,11 @@ from __future__ import annotations
 
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 
@@ -72,19 +73,14 @@ _BUILT_IN = {
 
 @dataclass(frozen=True)
 class TagMap:
-    """``exact``: tag -> (universal tag, whether a verb is finite); ``prefixes``: the same for beginnings of tags."""
+    """``rows``: pattern -> (universal tag, whether a verb is finite)."""
 
-    exact: Mapping[str, tuple[str, bool]]
-    prefixes: Mapping[str, tuple[str, bool]]
+    rows: Mapping[str, tuple[str, bool]]
 
     @classmethod
     def from_patterns(cls, patterns: Iterable[tuple[str, str, bool]]) -> TagMap:
-        """From (pattern, universal tag, whether finite)."""
-        rows = list(patterns)
-        return cls(
-            {name: (tag, finite) for name, tag, finite in rows if not name.endswith("*")},
-            {name[:-1]: (tag, finite) for name, tag, finite in rows if name.endswith("*")},
-        )
+        """From (pattern, universal tag, whether finite); of equal patterns the last one counts."""
+        return cls({name: (tag, finite) for name, tag, finite in patterns})
 
     @classmethod
     @cache
@@ -110,9 +106,9 @@ class TagMap:
         )
         return cls.from_patterns(sorted(counts, key=lambda row: (counts[row], row)))  # the most frequent is the last
 
-    def patterns(self) -> Iterator[tuple[str, str, bool]]:
-        yield from ((name, *target) for name, target in self.exact.items())
-        yield from ((f"{name}*", *target) for name, target in self.prefixes.items())
+    def patterns(self) -> list[tuple[str, str, bool]]:
+        """All rows, whole tags first."""
+        return sorted(((name, *target) for name, target in self.rows.items()), key=lambda row: row[0].endswith("*"))
 
     def of(self, tag: str) -> tuple[str, bool] | None:
         """The universal tag and whether it is finite; None if no pattern fits.
@@ -120,12 +116,8 @@ class TagMap:
         >>> TagMap.built_in().of("VBG")
         ('VERB', False)
         """
-        if tag in self.exact:
-            return self.exact[tag]
-        for end in range(len(tag), -1, -1):
-            if tag[:end] in self.prefixes:
-                return self.prefixes[tag[:end]]
-        return None
+        patterns = [tag, *(f"{tag[:end]}*" for end in range(len(tag), -1, -1))]
+        return next((self.rows[pattern] for pattern in patterns if pattern in self.rows), None)
 
 
 def read_tag_map(path: AnyPath) -> TagMap:
@@ -185,7 +177,7 @@ class Sentences:
         layer = fine if tag_map is not TagMap.built_in() or not bank.tags.ids.any() else bank.tags
         if not layer.ids.any():
             forms = bank.corpus.vocab.strings
-            points = np.array([bool(form) and _is_punctuation(form) for form in forms])
+            points = np.array([bool(form) and all(unicodedata.category(c)[0] in "PS" for c in form) for form in forms])
             universal = np.where(points[bank.corpus.tokens], _POINT, _X)
             return cls._kept(bank, fine, universal, np.zeros(n, bool))
         found = [tag_map.of(tag) for tag in layer.values]
@@ -224,10 +216,6 @@ class Sentences:
         """Which tokens are commas, semicolons or colons, bool (n_tokens,)."""
         names = np.array([form in _MARKS for form in self.bank.corpus.vocab.strings])
         return names[self.bank.corpus.tokens] & ~self.kept
-
-
-def _is_punctuation(form: str) -> bool:
-    return all(unicodedata.category(character)[0] in "PS" for character in form)
 
 
 def heuristic_tops(sentences: Sentences) -> np.ndarray:
@@ -283,15 +271,17 @@ def oracle_tops(spans: list[np.ndarray], lengths: np.ndarray, otherwise: np.ndar
 
 _MIX = np.uint64(0x9E3779B97F4A7C15)
 
-SYMBOL_ARRAYS = {
-    "symbols/keys": Array("uint64", ("symbols",), rising=True),
-    "symbols/tags": Array("int64", ("symbols",), low=0, high="symbols"),
-    "symbols/usual": Array("int64", (len(UNIVERSAL),), low=0, high="symbols"),
-}
+
+def symbol_arrays(name: str) -> dict[str, Array]:
+    """The arrays of ``WordSymbols`` in a file."""
+    return {
+        f"{name}/keys": Array("uint64", (name,), rising=True),
+        f"{name}/tags": Array("int64", (name,), low=0, high=name),
+        f"{name}/usual": Array("int64", (len(UNIVERSAL),), low=0, high=name),
+    }
 
 
-@dataclass(frozen=True, eq=False)
-class WordSymbols:
+class WordSymbols(NamedTuple):
     """The symbols of a model.
 
     - ``keys``: uint64 (n,), ascending; ``tags``: int64 (n,), the symbol of the tag alone (itself where it is one);
@@ -302,14 +292,11 @@ class WordSymbols:
     tags: np.ndarray
     usual: np.ndarray
 
-    def __len__(self) -> int:
-        return len(self.keys)
-
     @classmethod
     def learn(cls, sentences: Sentences, what: str, sources: WordFeatures, fewest: int = 1) -> WordSymbols:
         """The symbols of the words (not the punctuation) of sentences; with a class only from ``fewest`` on."""
         tags, full = _keys(sentences, what, sources)
-        tags, full, universal = (each[sentences.kept] for each in (tags, full, sentences.universal))
+        universal = sentences.universal[sentences.kept]
         if len(tags) == 0:
             raise sentences.bank.error("there are no words to learn from, but for punctuation")
         values, first, counts = np.unique(full, return_index=True, return_counts=True)
@@ -326,7 +313,7 @@ class WordSymbols:
     def of(self, sentences: Sentences, what: str, sources: WordFeatures, strict: bool = False) -> np.ndarray:
         """The symbols of all words that are kept, int32."""
         tags, full = _keys(sentences, what, sources)
-        tags, full, universal = (each[sentences.kept] for each in (tags, full, sentences.universal))
+        universal = sentences.universal[sentences.kept]
         found = find(full, self.keys)
         found = np.where(found < 0, find(tags, self.keys), found)
         if strict and (found < 0).any():
@@ -336,33 +323,24 @@ class WordSymbols:
             raise sentences.bank.error(reason, sentence)
         return np.where(found < 0, self.usual[universal], found).astype(np.int32)
 
-    def arrays(self, prefix: str = "symbols/") -> dict[str, np.ndarray]:
-        """As they go into a model file, see ``SYMBOL_ARRAYS``."""
-        return {f"{prefix}keys": self.keys, f"{prefix}tags": self.tags, f"{prefix}usual": self.usual}
-
-    @classmethod
-    def from_arrays(cls, arrays: Mapping[str, np.ndarray], prefix: str = "symbols/") -> WordSymbols:
-        """As they stand in a model file."""
-        return cls(*(arrays[prefix + name] for name in ("keys", "tags", "usual")))
-
 
 def _keys(sentences: Sentences, what: str, sources: WordFeatures) -> tuple[np.ndarray, np.ndarray]:
-    """Of each token the hash of its tag, and of its tag and class: uint64 (n_tokens,). Without tags in the text, or
-    where classes stand for them, the class is the tag."""
-    bank, classes = sentences.bank, None
+    """Of each word that is kept the hash of its tag, and of its tag and class: uint64 (n_words,). Without tags in the
+    text, or where classes stand for them, the class is the tag."""
+    bank, kept, classes = sentences.bank, sentences.kept, None
     if what.endswith("classes"):
         if sources.n_columns == 0:
             raise SettingError(f"--symbols {what} needs word classes: give a class model")
-        classes = sources.of(bank.corpus.vocab.strings)[:, 0][bank.corpus.tokens]
+        classes = sources.of(bank.corpus.vocab.strings)[:, 0][bank.corpus.tokens[kept]]
     if what == "classes":
         assert classes is not None
         return classes, classes
     if bank.corpus.n_tokens and not sentences.fine.ids.any():
         raise bank.error("the words have no tags; --symbols classes works with word classes alone")
     if what.startswith("universal"):
-        tags = hashes_of([f"universal {name}" for name in UNIVERSAL])[sentences.universal]
+        tags = hashes_of([f"universal {name}" for name in UNIVERSAL])[sentences.universal[kept]]
     else:
-        tags = hashes_of([f"fine {name}" for name in sentences.fine.values])[sentences.fine.ids]
+        tags = hashes_of([f"fine {name}" for name in sentences.fine.values])[sentences.fine.ids[kept]]
     if classes is None:
         return tags, tags
     with np.errstate(over="ignore"):

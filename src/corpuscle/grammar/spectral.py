@@ -34,6 +34,7 @@ parsing", 2015 (clusters).
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -95,10 +96,10 @@ def inside_values(
 
 
 def outside_values(
-    counted: Counted, heads: np.ndarray, head_words: np.ndarray, lengths: np.ndarray, entries: np.ndarray
+    counted: Counted, heads: np.ndarray, head_words: np.ndarray, sentences: np.ndarray, entries: np.ndarray
 ) -> dict[str, np.ndarray]:
     """Template -> the value of each node, int64 (n_nodes,). ``heads``, ``head_words``: tag and number of the head of
-    each node; ``lengths``: of the sentence of each node; ``entries``: of all words."""
+    each node; ``sentences``: int64 (n_nodes, 2), the words of its sentence; ``entries``: of all words."""
     nodes, rules = counted.nodes, counted.rules
     up, root = np.maximum(nodes.parents, 0), nodes.parents < 0
     none = int(rules.max(initial=0)) + 1
@@ -115,8 +116,8 @@ def outside_values(
         other[differs] = heads[climbing[differs]]
         waiting &= ~differs & (nodes.parents[climbing] >= 0)
         climbing = np.where(waiting, np.maximum(nodes.parents[climbing], 0), climbing)
-    first, end = nodes.spans[:, 0], nodes.spans[:, 1]
-    begin = head_begin(counted, lengths)
+    first, end, begin = nodes.spans[:, 0], nodes.spans[:, 1], sentences[:, 0]
+    lengths = sentences[:, 1] - begin
     edge = int(entries.max(initial=0)) + 1
     before = np.where(first > 0, entries[np.maximum(begin + first - 1, 0)], edge)
     after = np.where(end < lengths, entries[np.minimum(begin + end, len(entries) - 1)], edge)
@@ -125,15 +126,6 @@ def outside_values(
         "grandparent": _joined(parent, parent[up]), "head": other,
         "widths": _bucket(first) * 16 + _bucket(lengths - end), "before": before, "after": after,
     }  # fmt: skip
-
-
-def head_begin(counted: Counted, lengths: np.ndarray) -> np.ndarray:
-    """Where the sentence of each node begins among all words, int64 (n_nodes,)."""
-    starts = counted.nodes.tree_starts
-    of_tree = np.zeros(len(starts) - 1, np.int64)
-    filled = np.diff(starts) > 0
-    of_tree[filled] = lengths[starts[:-1][filled]]
-    return np.repeat(np.cumsum(of_tree) - of_tree, np.diff(starts))
 
 
 class NodesSeen(NamedTuple):
@@ -238,13 +230,11 @@ def _used(features: csr_array, kappa: float) -> csr_array:
 def project(
     symbols: np.ndarray, phi: csr_array, psi: csr_array, most: np.ndarray, *, kappa: float, tolerance: float, seed: int
 ) -> Moments:
-    """Project the features of all nodes; ``most`` int64 (n_symbols,) bounds the ranks, ``kappa`` below 0 leaves
-    features as they are."""
+    """Project the features of all nodes; ``most`` int64 (n_symbols,): the largest ranks; ``kappa`` -1: no scaling."""
     n, width = len(symbols), int(most.max())
     inside, outside = np.zeros((n, width)), np.zeros((n, width))
     ranks, singular = np.ones(len(most), np.int64), np.zeros((len(most), width))
-    order = np.argsort(symbols, kind="stable")
-    edges = np.searchsorted(symbols[order], np.arange(len(most) + 1))
+    order, edges = _groups(symbols, len(most))
     for a in range(len(most)):
         rows = order[edges[a] : edges[a + 1]]
         if len(rows) == 0:
@@ -387,8 +377,7 @@ class SpectralGrammar(SpectralSettings, TreebankGrammar):
         self, trees: Trees, dev: Trees | None = None, *, inside: Features | None = None, outside: Features | None = None
     ) -> SpectralGrammar:
         """Learn from a treebank; development trees choose the weight of the PCFG. ``inside`` and ``outside``: functions
-        that give features of one's own beside those of the settings; an outside one must see nothing of a node's own
-        tree."""
+        for more features than those of the settings; an outside one must not look into a node's own tree."""
         counted = self._count(trees)
         self.ranks_ = self.operators_ = self.counts_ = None
         moments = self._moments(trees, counted, inside, outside)
@@ -417,14 +406,14 @@ class SpectralGrammar(SpectralSettings, TreebankGrammar):
         rows = np.repeat(np.arange(tables.lexicon.counts.shape[0]), np.diff(tables.lexicon.counts.indptr))
         entries[nodes.words[tags]] = rows[counted.pairs[tags]]
         _, suffixes = np.unique([word[-3:].lower() for word in words], return_inverse=True)
-        at = np.maximum(nodes.words, 0)
-        lengths = np.repeat(binary.lengths, np.diff(nodes.tree_starts))
+        at, bounds = np.maximum(nodes.words, 0), np.stack([binary.sentence_starts[:-1], binary.sentence_starts[1:]], 1)
+        sentences = np.repeat(bounds, np.diff(nodes.tree_starts), axis=0)
         own = inside_values(counted, tag_of[heads], entries[at], suffixes.ravel()[at])
-        around = outside_values(counted, tag_of[heads], heads, lengths, entries)
-        names, begin = tables.symbols.names, head_begin(counted, lengths)
+        around = outside_values(counted, tag_of[heads], heads, sentences, entries)
+        names = tables.symbols.names
         seen = NodesSeen(
             [names[symbol] for symbol in nodes.symbols.tolist()], nodes.parents, nodes.lefts, nodes.rights,
-            nodes.spans + begin[:, None], np.stack([begin, begin + lengths], axis=1), words,
+            nodes.spans + sentences[:, :1], sentences, words,
         )  # fmt: skip
         more, others = user_values(inside, seen), user_values(outside, seen)
         phi = feature_matrix(nodes.symbols, own | more, (*self.inside, *more), self.min_count)
@@ -438,8 +427,7 @@ class SpectralGrammar(SpectralSettings, TreebankGrammar):
         """States as clusters of nodes, then expectation-maximisation."""
         nodes, tables, ranks = counted.nodes, self.tables_, ranks_of(self)
         most, state = int(ranks.max()), np.zeros(len(nodes.symbols), np.int64)
-        order = np.argsort(nodes.symbols, kind="stable")
-        edges = np.searchsorted(nodes.symbols[order], np.arange(len(ranks) + 1))
+        order, edges = _groups(nodes.symbols, len(ranks))
 
         def clusters(a: int) -> None:
             from sklearn.cluster import KMeans
@@ -470,7 +458,8 @@ class SpectralGrammar(SpectralSettings, TreebankGrammar):
             self.counts_ = learner.counts
             self.provenance_ |= {"logp": float(done.history[-1, 0])}
 
-    def _serving(self) -> Serving:
+    @cached_property
+    def serving(self) -> Serving:
         tables, real = self.tables_, self._real()
         if self.estimate == "cluster":
             return serving_of(self.counts_, tables, _SMOOTHING, real)

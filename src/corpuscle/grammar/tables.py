@@ -161,13 +161,15 @@ def trees_from(found: list[np.ndarray], words: Corpus, names: list[str]) -> Tree
     word_parents: list[int] = []
     for nodes in found:
         stack: list[tuple[int, int]] = []  # end of a span, number of its node
+        above: dict[int, int] = {}  # the lowest node above each word
         for number, (_, first, end) in enumerate(nodes.tolist()):
             while stack and stack[-1][0] <= first:
                 stack.pop()
             parents.append(stack[-1][1] if stack else -1)
             stack.append((end, number))
             if end - first == 1:
-                word_parents.append(number)
+                above[first] = number
+        word_parents += above.values()
     all_nodes = np.concatenate([np.empty((0, 3), np.int32), *found])
     empty = np.array([len(nodes) == 0 for nodes in found], bool)
     if empty.any():
@@ -315,13 +317,6 @@ class Tables(NamedTuple):
     def root(self) -> np.ndarray:
         """How likely each symbol is the root, float64 (n_symbols,)."""
         return self.roots / max(self.roots.sum(), 1e-300)
-
-    @property
-    def by_symbol(self) -> np.ndarray:
-        """How many nodes each symbol has, float64 (n_symbols,)."""
-        n = len(self.symbols.names)
-        of_tags = np.concatenate([np.zeros(self.symbols.n_phrases), self.lexicon.by_tag])
-        return np.bincount(self.rules.parents, self.counts, n) + of_tags
 
     def arrays(self) -> dict[str, np.ndarray]:
         """As they stand in a file, see ``TABLES``."""

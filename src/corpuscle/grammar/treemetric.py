@@ -47,13 +47,13 @@ from corpuscle.grammar.induction import INDUCED, LONGEST, BracketInducer, Bracke
 from corpuscle.grammar.kernels.minimum_evolution import Found, Metric, shortest_trees
 from corpuscle.grammar.kernels.spans import BRACKETS
 from corpuscle.grammar.sentences import (
-    SYMBOL_ARRAYS,
     Sentences,
     TagMap,
     WordSymbols,
     gold_spans,
     heuristic_tops,
     oracle_tops,
+    symbol_arrays,
 )
 from corpuscle.grammar.settings import TreeMetricSettings
 from corpuscle.model import Array, Arrays, Container, Fact, Kind, Record
@@ -105,15 +105,11 @@ def _log_volume(moments: np.ndarray, rank: int) -> np.ndarray:
     return np.log(np.maximum(values, _SMALLEST)).sum(axis=-1)
 
 
-class _Sums(NamedTuple):
-    """For one left symbol: ``moments`` float64 (symbols, distance, p, p) and ``counts`` (symbols, distance)."""
-
-    moments: np.ndarray
-    counts: np.ndarray
-
-
-def _sums(members: np.ndarray, labels: np.ndarray, n_labels: int, words: Words, distance: int) -> _Sums:
-    """The sums over pairs whose left words are ``members``, by the label of the right word."""
+def _sums(
+    members: np.ndarray, labels: np.ndarray, n_labels: int, words: Words, distance: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """S (labels, distance, p, p) and N (labels, distance) of pairs whose left words are ``members``, by the label of
+    the right word."""
     p = words.vectors.shape[1]
     moments, counts = np.zeros((n_labels, distance, p, p)), np.zeros((n_labels, distance))
     ends = words.starts[np.searchsorted(words.starts, members, side="right")]
@@ -129,31 +125,24 @@ def _sums(members: np.ndarray, labels: np.ndarray, n_labels: int, words: Words, 
         for which in np.flatnonzero(counts[:, delta - 1]).tolist():
             at = left[order[bounds[which] : bounds[which + 1]]]
             moments[which, delta - 1] = words.vectors[at].T @ words.vectors[at + delta]
-    return _Sums(moments, counts)
+    return moments, counts
 
 
-class _Row(NamedTuple):
-    """A row of the table: ``values`` float64 (symbols, distance), NaN where there is too little; ``sigmas``: the
-    smoothed moments of a tag and the effective ``counts``, for what is shrunk to them."""
-
-    values: np.ndarray
-    sigmas: np.ndarray
-    counts: np.ndarray
-
-
-def _smoothed(sums: _Sums, estimator: Estimator) -> tuple[np.ndarray, np.ndarray]:
-    """Sums and counts by kernel weights, (symbols, distance, p, p) and (symbols, distance)."""
+def _smoothed(sums: np.ndarray, numbers: np.ndarray, estimator: Estimator) -> tuple[np.ndarray, np.ndarray]:
+    """S and N by kernel weights, of the same shapes."""
     kernel = smoothing(estimator)
-    return np.einsum("de,sepq->sdpq", kernel, sums.moments, optimize=True), sums.counts @ kernel.T
+    return np.einsum("de,sepq->sdpq", kernel, sums, optimize=True), numbers @ kernel.T
 
 
-def _tag_row(tag: int, broadcast: tuple[Words, Estimator, np.ndarray]) -> _Row:
+def _tag_row(tag: int, broadcast: tuple[Words, Estimator, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+    """Distances from one tag to all symbols, float64 (symbols, distance), NaN where there is too little, and the
+    moments that they are of, (symbols, distance, p, p)."""
     words, estimator, _ = broadcast
     of_words = words.tags[words.symbols]
-    sums = _sums(np.flatnonzero(of_words == tag), of_words, len(words.tags), words, estimator.distance)
-    moments, counts = _smoothed(sums, estimator)
+    sums, numbers = _sums(np.flatnonzero(of_words == tag), of_words, len(words.tags), words, estimator.distance)
+    moments, counts = _smoothed(sums, numbers, estimator)
     little = counts < estimator.rank
-    total, number = sums.moments.sum(axis=1), sums.counts.sum(axis=1)
+    total, number = sums.sum(axis=1), numbers.sum(axis=1)
     with np.errstate(invalid="ignore", divide="ignore"):
         everywhere = (total / number[:, None, None])[:, None]
         sigmas = np.where(little[..., None, None], everywhere, moments / counts[..., None, None])
@@ -161,20 +150,19 @@ def _tag_row(tag: int, broadcast: tuple[Words, Estimator, np.ndarray]) -> _Row:
     values = np.full(counts.shape, np.nan)
     enough = effective >= estimator.rank
     values[enough] = -_log_volume(sigmas[enough], estimator.rank)
-    return _Row(values, sigmas, counts)
+    return values, sigmas
 
 
 def _fine_row(symbol: int, broadcast: tuple[Words, Estimator, np.ndarray]) -> np.ndarray:
     """Distances from one symbol to all symbols, shrunk to those of its tag: float64 (symbols, distance)."""
     words, estimator, table = broadcast
     tag = int(words.tags[symbol])
-    coarse = _tag_row(tag, broadcast)
+    coarse, sigmas = (of_tag[words.tags] for of_tag in _tag_row(tag, broadcast))
     values = table[tag][words.tags].copy()
     sums = _sums(np.flatnonzero(words.symbols == symbol), words.symbols, len(words.tags), words, estimator.distance)
-    moments, counts = _smoothed(sums, estimator)
-    base = coarse.sigmas[words.tags]
-    seen = (counts > 0) & np.isfinite(coarse.values[words.tags])
-    mixed = (moments[seen] + estimator.backoff * base[seen]) / (counts[seen] + estimator.backoff)[:, None, None]
+    moments, counts = _smoothed(*sums, estimator)
+    seen = (counts > 0) & np.isfinite(coarse)
+    mixed = (moments[seen] + estimator.backoff * sigmas[seen]) / (counts[seen] + estimator.backoff)[:, None, None]
     values[seen] = -_log_volume(mixed, estimator.rank)
     return values
 
@@ -220,7 +208,7 @@ def distance_table(
 
 
 def _values_of_tag(tag: int, broadcast: tuple[Words, Estimator, np.ndarray]) -> np.ndarray:
-    return _tag_row(tag, broadcast).values
+    return _tag_row(tag, broadcast)[0]
 
 
 _WORK = 200_000
@@ -230,13 +218,6 @@ _TRUST = 3.0
 _PRIOR = 5.0
 """Gaps of a pair of tags count as if so many more had been seen, as likely as the two tags alone make them."""
 _ESTIMATORS = ("mean", "least-squares")
-
-_GAPS = {
-    name.replace("symbols", "gap_symbols"): Array(each.dtype, tuple(
-        size if isinstance(size, int) else size.replace("symbols", "gap_symbols") for size in each.shape
-    ), low=each.low, high="gap_symbols" if each.high == "symbols" else each.high, rising=each.rising)
-    for name, each in SYMBOL_ARRAYS.items()
-}  # fmt: skip
 
 
 class TreeMetric(TreeMetricSettings, BracketInducer):
@@ -252,7 +233,7 @@ class TreeMetric(TreeMetricSettings, BracketInducer):
         1,
         {
             **INDUCED,
-            **_GAPS,
+            **symbol_arrays("gap_symbols"),
             "distances": Array("float64", ("symbols", "symbols", "distances"), finite=True),
             "gaps": Array("float64", ("gap_symbols", "gap_symbols"), high=1e-9, finite=True),
         },
@@ -289,14 +270,14 @@ class TreeMetric(TreeMetricSettings, BracketInducer):
         if self.rank > matrix.shape[1]:
             raise SettingError(f"rank {self.rank} is more than the {matrix.shape[1]} numbers of a vector")
         rows = self._rows(sentences, symbols, vocab, matrix)
-        few = np.bincount(self.symbols_.tags[symbols], minlength=len(self.symbols_))
+        few = np.bincount(self.symbols_.tags[symbols], minlength=len(self.symbols_.keys))
         if lacking := int(((few > 0) & (few < self.rank)).sum()):
             warn(f"{lacking} tags have fewer than {self.rank} words")
         words = Words(symbols, sentences.starts, rows, self.symbols_.tags)
         estimator = Estimator(self.rank, self.gamma, self.kernel == "graded", self.max_distance, self.backoff)
         self.distances_ = distance_table(words, estimator, self.workers, self.cluster)
         self._learn_gaps(sentences)
-        self.provenance_ |= {"words": len(symbols), "symbols": len(self.symbols_), "dimensions": matrix.shape[1]}
+        self.provenance_ |= {"words": len(symbols), "symbols": len(self.symbols_.keys), "dimensions": matrix.shape[1]}
         return self
 
     def _own_vectors(self, corpus: Corpus) -> tuple[Vocab, np.ndarray]:
@@ -326,14 +307,14 @@ class TreeMetric(TreeMetricSettings, BracketInducer):
         """Count between which tags punctuation stands, or the end of a sentence."""
         what = self.gap_kind_ = "fine" if sentences.fine.ids.any() else "classes"
         self.gap_symbols_ = WordSymbols.learn(sentences, what, self.known_)
-        symbols, n = self.gap_symbols_.of(sentences, what, self.known_).astype(np.int64), len(self.gap_symbols_)
+        symbols, n = self.gap_symbols_.of(sentences, what, self.known_).astype(np.int64), len(self.gap_symbols_.keys)
         tokens = np.flatnonzero(sentences.kept)
         end = np.zeros(len(tokens), bool)
         end[sentences.starts[1:] - 1] = True
         boundary = (end | (np.diff(tokens, append=tokens[-1] + 2) > 1))[:-1]
-        pairs = symbols[:-1] * n + symbols[1:]
-        there = np.bincount(pairs[boundary], minlength=n * n).reshape(n, n).astype(np.float64)
-        total = np.bincount(pairs, minlength=n * n).reshape(n, n).astype(np.float64)
+        there, total = np.zeros((n, n)), np.zeros((n, n))
+        np.add.at(there, (symbols[:-1][boundary], symbols[1:][boundary]), 1.0)
+        np.add.at(total, (symbols[:-1], symbols[1:]), 1.0)
         share = there.sum() / total.sum()
 
         def odds(axis: int) -> np.ndarray:
@@ -368,10 +349,9 @@ class TreeMetric(TreeMetricSettings, BracketInducer):
              confidence)
             for a, b in pairwise(bounds)
         )  # fmt: skip
-        found = list(self.spread(_find, jobs))
-        parts = [np.concatenate([getattr(each, name) for each in found]) for name in ("brackets", "lengths", "shares")]
-        weighed = confidence or self.decode == "risk"
-        return Brackets(parts[0], parts[1], parts[2] if weighed else np.zeros(0))
+        found = [_room(0, 0, 0), *self.spread(_find, jobs)]
+        spans, lengths, _, shares, _ = (np.concatenate(parts) for parts in zip(*found, strict=True))
+        return Brackets(spans, lengths, shares if confidence or self.decode == "risk" else np.zeros(0))
 
     def _roots(self, gaps: np.ndarray, top: int) -> np.ndarray:
         """Logarithms of weights of the first word of the right part, float64 (n + 1,)."""
@@ -401,8 +381,7 @@ def _find(job: Job, model: TreeMetric) -> Found:
     lengths = np.diff(starts)
     rows = [model._roots(gaps[a:b], top) for a, b, top in zip(starts[:-1], starts[1:], tops.tolist(), strict=True)]
     roots, root_starts = np.concatenate([np.zeros(0), *rows]), starts_of(lengths + 1)
-    n = int(np.maximum(lengths - 1, 0).sum())
-    found = Found(np.zeros((n, 2), np.int32), np.zeros(n), np.zeros(len(symbols)), np.zeros(n), np.zeros(len(lengths)))
+    found = _room(int(np.maximum(lengths - 1, 0).sum()), len(symbols), len(lengths))
     lean = model.lean * np.log(np.maximum(np.arange(LONGEST + 1), 1.0))
     estimator, risk = _ESTIMATORS.index(model.edge), int(model.decode == "risk")
     metric = Metric(model.distances_, model.boundaries * model.gaps_, lean, estimator, model.temperature, risk)
@@ -410,6 +389,11 @@ def _find(job: Job, model: TreeMetric) -> Found:
     if model.top_bracket == "free":
         _root_at_longest(found, lengths)
     return found
+
+
+def _room(brackets: int, words: int, sentences: int) -> Found:
+    spans, lengths, shares = np.zeros((brackets, 2), np.int32), np.zeros(brackets), np.zeros(brackets)
+    return Found(spans, lengths, np.zeros(words), shares, np.zeros(sentences))
 
 
 def _root_at_longest(found: Found, lengths: np.ndarray) -> None:

@@ -33,6 +33,7 @@ from scipy.special import digamma, gammaln
 
 from corpuscle.engine.dp.dense import inside_outside
 from corpuscle.grammar.kernels.spans import fill_gammas
+from corpuscle.learning import Learner
 from corpuscle.model import Array
 from corpuscle.random import purpose_id, stream
 from corpuscle.scale import Chunks
@@ -103,8 +104,7 @@ class Chunk(NamedTuple):
 
 
 class Counts(NamedTuple):
-    """What is expected of a chunk: ``rules`` float64 (K, K K), ``words`` float64 (K, n_types) of its own types, and the
-    sum of log Z."""
+    """Expected counts of a chunk: ``rules`` float64 (K, K K), ``words`` (K, n_types) of its types; the sum of log Z."""
 
     rules: np.ndarray
     words: np.ndarray
@@ -182,18 +182,12 @@ def dirichlet_rows(rows: int, columns: int, shape: float, draws: np.ndarray) -> 
     return values / values.sum(axis=1, keepdims=True)
 
 
-class Climber:
+class Climber(Learner):
     """A learner that does everything at the end of a sweep, until the objective gains too little; ``values`` float64
     (2,): the objective of the last two iterations, NaN where there was none."""
 
     def __init__(self, tolerance: float):
         self.tolerance, self.values = tolerance, np.full(2, np.nan)
-
-    def steps(self, sweep: int) -> int:
-        return 0
-
-    def step(self, sweep: int, number: int) -> None:
-        return None
 
     def converged(self) -> bool:
         """Whether the last iteration gained too little."""
@@ -202,9 +196,6 @@ class Climber:
 
     def state(self) -> dict[str, np.ndarray]:
         return {"values": self.values}
-
-    def sample(self) -> dict[str, np.ndarray]:
-        return self.state()
 
 
 class GrammarLearner(Climber):
@@ -217,17 +208,12 @@ class GrammarLearner(Climber):
         k, n = model.nonterminals, len(self.allowed)
         draws = stream(model.seed, purpose_id("grammar.common"), restart, 0)
         emits, pairs = dirichlet_rows(k, 2, 2.0, draws), dirichlet_rows(k, n, 1.0, draws)
-        self.common = Common(np.ones((k, 2)), 0.2 + k * pairs)
-        if model.estimate == "separate":
-            self.common = Common(np.ones((k, 2)), np.full((k, n), 0.1))
+        self.common = Common(np.ones((k, 2)), np.full((k, n), 0.1) if model.estimate == "separate" else 0.2 + k * pairs)
         prior = model.word_prior
         self.grammars = []
         for number, size in enumerate(sizes):
-            if len(words):
-                rows = words[number]
-            else:
-                own = stream(model.seed, purpose_id("grammar.common.words"), restart, number)
-                rows = dirichlet_rows(k, size, 1.0, own)
+            own = stream(model.seed, purpose_id("grammar.common.words"), restart, number)
+            rows = words[number] if words else dirichlet_rows(k, size, 1.0, own)
             rows = rows / rows.sum(axis=1, keepdims=True)
             start = Grammar(self.common.emits + 20 * emits, self.common.pairs + n * pairs, prior + size * rows)
             self.grammars.append(start.means() if model.estimate == "em" else start)
@@ -256,8 +242,7 @@ class GrammarLearner(Climber):
         return counts, total
 
     def finish(self, sweep: int) -> float:
-        """The objective with the present parameters, and the parameters that follow; while it anneals, the value is
-        none of the objective."""
+        """The objective with the present parameters (while it anneals, another value); the parameters that follow."""
         counts, value = self._counts(0.5 + 0.5 * sweep / self.annealing if sweep < self.annealing else 1.0)
         model = self.model
         if model.estimate == "em":
@@ -295,9 +280,7 @@ class GrammarLearner(Climber):
         self.common = Common(*moved)
 
     def state(self) -> dict[str, np.ndarray]:
-        return super().state() | {
-            "common/emits": self.common.emits, "common/pairs": self.common.pairs, **arrays_of(self.grammars),
-        }  # fmt: skip
+        return super().state() | arrays_of(self.common, self.grammars)
 
     def restore(self, arrays: Mapping[str, np.ndarray], sweep: int, number: int) -> None:
         if any(arrays[name].shape != own.shape for name, own in self.state().items()):
@@ -312,12 +295,11 @@ def _normalised(counts: np.ndarray, before: np.ndarray) -> np.ndarray:
     return np.where(totals > 0, counts / np.where(totals > 0, totals, 1.0), before)
 
 
-def arrays_of(grammars: Sequence[Grammar]) -> dict[str, np.ndarray]:
-    """The rows of all languages as they stand in a file, see ``STATE``."""
+def arrays_of(common: Common, grammars: Sequence[Grammar]) -> dict[str, np.ndarray]:
+    """The rows of all languages and of the common grammar as they stand in a file, see ``STATE``."""
+    emits, pairs = (np.stack([getattr(each, name) for each in grammars]) for name in ("emits", "pairs"))
     words = np.concatenate([each.words for each in grammars], axis=1)
-    return {name: np.stack([getattr(each, name) for each in grammars]) for name in ("emits", "pairs")} | {
-        "words": words
-    }
+    return {"common/emits": common.emits, "common/pairs": common.pairs, "emits": emits, "pairs": pairs, "words": words}
 
 
 def restored_grammars(arrays: Mapping[str, np.ndarray], sizes: Sequence[int]) -> tuple[Common, list[Grammar]]:

@@ -4,6 +4,7 @@ sentences are, be compared with gold trees, draw."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -45,9 +46,6 @@ if TYPE_CHECKING:
 
 _classes = partial(a_model, "classes", "words.exchange", "words.brown", metavar="MODEL", option=True)
 _TREEBANK = ("grammar.pcfg", "grammar.em", "grammar.spectral")
-
-
-# ---- what grammars work on
 
 
 # ---- learning from trees
@@ -281,8 +279,6 @@ def sample(
 
 def _bracketed(parsed: Parsed, confidence: bool = False) -> Iterable[str]:
     """Trees as lines; ``confidence``: with how likely each node is."""
-    from dataclasses import replace
-
     from corpuscle.text import format_brackets
     from corpuscle.text.layers import Layer
 
@@ -435,8 +431,7 @@ def draw(
         "Another parse of the same sentences: it hangs below the words.", metavar="TREES", option=True
     ),
 ) -> Picture:
-    """Draw a tree (SVG or PNG); nodes whose label ends in ~ and a number (NP~0.93) are the fainter the less sure they
-    are."""
+    """Draw a tree (SVG or PNG); the less sure a node, by a number behind its label (NP~0.93), the fainter it is."""
     from corpuscle.figures import draw_constituents
 
     words, nodes = _shown(trees, tree)
@@ -490,10 +485,7 @@ def parse_typed(model: Any, text: Treebank = treebank(raw=True), *, tagger: Any)
     """The constituent tree of each sentence, as brackets and as a picture, and how sure each node is."""
     from corpuscle.figures import NodeShown, draw_constituents
 
-    words = _typed(model, text, tagger)
-    if not len(words.corpus):
-        return {"sentences": []}
-    found, sentences = model.parse(*words), []
+    found, sentences = model.parse(*_typed(model, text, tagger)), []
     starts = found.trees.tree_starts.tolist()
     for (tree, brackets), begin, end in zip(_each_tree(found), starts, starts[1:], strict=False):
         sure = [float(share) for share in found.confidence[begin:end]] or [1.0] * (end - begin)
@@ -511,8 +503,7 @@ def marginals_typed(
 ) -> dict[str, Any]:
     """How likely every constituent of each sentence is, over all its trees."""
     words = _typed(model, text, tagger)
-    found = model.marginals(words.corpus, least, words.tags) if len(words.corpus) else []
-    spans = [[span._asdict() for span in each] for each in found]
+    spans = [[span._asdict() for span in each] for each in model.marginals(words.corpus, least, words.tags)]
     return {"sentences": [{"words": list(w), "spans": each} for w, each in zip(words.corpus, spans, strict=True)]}
 
 
@@ -522,8 +513,7 @@ def probability_typed(model: Any, text: Treebank = treebank(raw=True)) -> dict[s
     import numpy as np
 
     corpus = words_of_bank(text, False).corpus
-    logs = model.sentence_probability(corpus) / np.log(10) if len(corpus) else np.zeros(0)
-    rows = zip(corpus, logs.tolist(), strict=True)
+    rows = zip(corpus, (model.sentence_probability(corpus) / np.log(10)).tolist(), strict=True)
     return {"sentences": [{"words": list(w), "log10": log if np.isfinite(log) else None} for w, log in rows]}
 
 
@@ -538,7 +528,7 @@ def sample_typed(
 ) -> dict[str, Any]:
     """Trees of each sentence drawn by their probability, as brackets."""
     words = _typed(model, text, tagger)
-    drawn = model.sample_trees(words.corpus, draws, seed=seed, tags=words.tags) if len(words.corpus) else []
+    drawn = model.sample_trees(words.corpus, draws, seed=seed, tags=words.tags)
     trees = ([brackets for _, brackets in _each_tree(found)] for found in drawn)
     return {"sentences": [{"words": list(w), "trees": each} for w, each in zip(words.corpus, trees, strict=True)]}
 

@@ -14,11 +14,11 @@ from corpuscle import model as container
 from corpuscle.errors import SettingError, warn
 from corpuscle.learning import Checkpoint, Shuffled
 from corpuscle.model import Array
-from corpuscle.parse.decoding import Chunk, Parses, Ranked, chunks_for, parse_chunk, rank_chunk, related
+from corpuscle.parse.decoding import Parses, Ranked, chunks_for, joined, parse_chunk, rank_chunk, related
 from corpuscle.parse.kernels.features import Layers
-from corpuscle.parse.kernels.training import Room, learn_relations, room_for
+from corpuscle.parse.kernels.training import learn_relations
 from corpuscle.parse.settings import BranchingSettings
-from corpuscle.parse.words import N_TAGS, SOURCES, TAG_LAYERS, layers_of
+from corpuscle.parse.words import SOURCES, TAG_LAYERS, layers_of
 from corpuscle.settings import learned
 from corpuscle.tag import Tagger
 from corpuscle.text.layers import Layer, aligned_signature
@@ -28,8 +28,6 @@ from corpuscle.words import WordFeatures
 
 LONGEST = 1000
 """Words of the longest sentence that is parsed: the room for pairs grows with their cube."""
-_RELATED = 500
-"""So many trees get their relations at a time."""
 _COLUMNS = {"tags": "UPOS", "xpos": "XPOS", "lemmas": "LEMMA", "features": "FEATS"}
 
 
@@ -67,11 +65,11 @@ class DependencyParser(container.Model):
 
     def parse(self, bank: Treebank, *, confidence: bool = False) -> Parses:
         """The best tree of every sentence; ``confidence``: also how likely each of its arcs is."""
-        return Parses.joined(self.spread(self._work()[0], self._jobs(bank, int(confidence))))
+        return joined(Parses, self.spread(self._work()[0], self._jobs(bank, int(confidence))))
 
     def ranked(self, bank: Treebank, k: int) -> Ranked:
         """The k best trees of every sentence with their relations, as flat arrays."""
-        return Ranked.joined(self.spread(self._work()[1], self._jobs(bank, k)))
+        return joined(Ranked, self.spread(self._work()[1], self._jobs(bank, k)))
 
     def _work(self) -> tuple[Callable[..., Parses], Callable[..., Ranked]]:
         """What finds the best tree, and what the best trees, of the sentences of a job."""
@@ -119,16 +117,11 @@ class DependencyParser(container.Model):
 
     def _relate(self, bank: Treebank, heads: np.ndarray) -> np.ndarray:
         """The best relations of given trees, int32 (n_words,)."""
-        layers, starts, found = self._layers(bank), bank.corpus.sentence_starts, [np.zeros(0, np.int32)]
-        for first in range(0, len(bank), _RELATED):
-            last = min(first + _RELATED, len(bank))
-            part = heads[starts[first] : starts[last]].astype(np.int32)
-            found.append(related(Chunk(layers, first, last, 0), np.arange(first, last), part, self))
-        return np.concatenate(found)
+        return related(self._layers(bank), np.arange(len(bank)), heads.astype(np.int32), self)
 
     def _layers(self, bank: Treebank) -> Any:
         """What the parser sees of sentences, none of which is too long or lacks its tags."""
-        check_length(bank)
+        bank.check_lengths(LONGEST)
         for names, needed in ((self.tag_layers_, True), (self.sources_, False)):
             lacking = [name for name in names if bank.corpus.n_tokens and not getattr(bank, name).ids.any()]
             if lacking:
@@ -141,12 +134,10 @@ class DependencyParser(container.Model):
 
     def _learn_relations(self, layers: Any, bank: Treebank, passes: int, checkpoint: Checkpoint) -> None:
         """Learn the names of arcs from a treebank, if all of its words have one."""
-        names = bank.relations.vocab.strings[FIRST:]
-        ids = np.maximum(bank.relations.ids - FIRST, 0).astype(np.int32)
-        if not names or (bank.relations.ids < FIRST).any():
-            self._forget_relations()
-            return
-        self._relation_weights(layers, bank, ids, names, passes, checkpoint)
+        self._forget_relations()
+        names, ids = bank.relations.vocab.strings[FIRST:], (bank.relations.ids - FIRST).astype(np.int32)
+        if names and (ids >= 0).all():
+            self._relation_weights(layers, bank, ids, names, passes, checkpoint)
 
     def _forget_relations(self) -> None:
         self.relations_, self.relation_weights_ = Vocab.from_words([]), np.zeros((0, 0), np.float32)
@@ -155,20 +146,11 @@ class DependencyParser(container.Model):
         self, layers: Any, bank: Treebank, ids: np.ndarray, names: list[str], passes: int, checkpoint: Checkpoint
     ) -> None:
         """Learn the weights of relations from trees; ``ids`` int32 (n_words,): that of each arc, -1 if not known."""
-        rows, room = 1 << self.settings["relation_bits"], room_for(int(bank.corpus.lengths.max()), 1, N_TAGS)
         known = bank.heads.astype(np.int32), ids, bank.corpus.sentence_starts
-        learner = RelationLearner(layers, known, rows, len(names), room, seed=self.settings["seed"])
-        facts = {"rows": rows, "relations": len(names)}
+        facts = {"rows": 1 << self.settings["relation_bits"], "relations": len(names)}
+        learner = RelationLearner(layers, known, tuple(facts.values()), self.settings["seed"])
         checkpoint.run(learner, passes, facts=facts, title="relations", note="wrong {:.3f}")
         self.relations_, self.relation_weights_ = Vocab.from_words(names), learner.mean()
-
-
-def check_length(bank: Treebank) -> None:
-    """Raise an ``InputError`` if a sentence is too long."""
-    longest = int(bank.corpus.lengths.max(initial=0))
-    if longest > LONGEST:
-        where = int(np.argmax(bank.corpus.lengths))
-        raise bank.error(f"sentence {where + 1} has {longest:,} words; at most {LONGEST:,} are parsed", where)
 
 
 def check_weights(model: Any, arrays: Mapping[str, np.ndarray]) -> None:
@@ -237,45 +219,42 @@ RELATIONS = {
 }
 
 
-class Online(Shuffled):
-    """Sentences in an order of its own each pass, a few at a time."""
+class Averaged(Shuffled):
+    """An online learner of mean weights: a few sentences at a time, in another order each pass.
 
-    def __init__(self, first_words: np.ndarray, seed: int, purpose: str):
-        super().__init__(np.diff(first_words), seed, purpose)
-        self._wrong = 0
+    ``weights`` float32 and ``totals`` float64, of one shape, ``clock`` int64 (1,): see ``kernels.training``.
+    """
 
-    def _mistakes(self) -> int:
-        wrong, self._wrong = self._wrong, 0
-        return wrong
-
-
-class RelationLearner(Online):
-    """Learns the weights of relations on right trees; ``bank``: heads, relations, first words."""
-
-    def __init__(self, layers: Layers, bank: Any, rows: int, relations: int, room: Room, *, seed: int):
-        super().__init__(bank[2], seed, "parse.relations")
-        self._text, self._room, self._scores = (layers, bank), room, np.zeros(relations, np.float32)
-        self._shift = np.uint64(64 - (rows - 1).bit_length())
-        self.weights, self.totals = np.zeros((rows, relations), np.float32), np.zeros((rows, relations))
-        self.clock = np.zeros(1, np.int64)
-
-    def step(self, sweep: int, number: int) -> None:
-        layers, bank = self._text
-        learning = self.weights, self.totals, self.clock
-        part = self.part(sweep, number)
-        self._wrong += learn_relations(layers, part, bank, self._shift, learning, self._room, self._scores)
+    def __init__(self, starts: np.ndarray, seed: int, purpose: str, shape: tuple[int, ...]):
+        super().__init__(np.diff(starts), seed, purpose)
+        self.weights, self.totals, self.clock = np.zeros(shape, np.float32), np.zeros(shape), np.zeros(1, np.int64)
+        self._words, self._wrong = max(1, int(starts[-1])), 0
 
     def mean(self) -> np.ndarray:
-        """The mean of the weights after all arcs so far, float32."""
+        """The mean of the weights so far, float32."""
         return (self.weights - self.totals / max(1, self.clock[0])).astype(np.float32)
 
     def finish(self, sweep: int) -> list[float]:
-        """The share of arcs with a wrong relation in this pass."""
-        return [self._mistakes() / max(1, len(self._text[1][0]))]
+        """The share of words whose head or relation was wrong in this pass."""
+        wrong, self._wrong = self._wrong, 0
+        return [wrong / self._words]
 
     def state(self) -> dict[str, np.ndarray]:
         return {"weights": self.weights, "totals": self.totals, "clock": self.clock}
 
     def restore(self, arrays: Mapping[str, np.ndarray], sweep: int, number: int) -> None:
-        for name, array in self.state().items():
-            array[:] = arrays[name]
+        for name in ("weights", "totals", "clock"):
+            getattr(self, name)[:] = arrays[name]
+
+
+class RelationLearner(Averaged):
+    """Learns the weights of relations, (rows, relations), on right trees; ``bank``: heads, relations, first words."""
+
+    def __init__(self, layers: Layers, bank: Any, shape: tuple[int, ...], seed: int):
+        super().__init__(bank[2], seed, "parse.relations", shape)
+        self._text, self._shift = (layers, bank), np.uint64(64 - (shape[0] - 1).bit_length())
+
+    def step(self, sweep: int, number: int) -> None:
+        layers, bank = self._text
+        learning = self.weights, self.totals, self.clock
+        self._wrong += learn_relations(layers, self.part(sweep, number), bank, self._shift, learning)

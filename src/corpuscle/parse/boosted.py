@@ -24,13 +24,12 @@ import numpy as np
 from corpuscle import model as container
 from corpuscle.parse.base import DependencyParser
 from corpuscle.parse.decoding import Chunk, Parses, Ranked, parse_chunk, rank_chunk
-from corpuscle.parse.kernels.pairs import Sight
+from corpuscle.parse.kernels.features import Layers
 from corpuscle.parse.kernels.training import decode, room_for, score
 from corpuscle.parse.mst import MstParser
 from corpuscle.parse.pairs import PairClassifier, PairParser
 from corpuscle.parse.projection import ProjectedParser
 from corpuscle.parse.settings import BoostSettings
-from corpuscle.parse.words import N_TAGS
 from corpuscle.text.overlap import item_hashes
 from corpuscle.text.treebank import Treebank
 
@@ -120,13 +119,10 @@ class BoostedParser(BoostSettings, DependencyParser):
         """Find the weight by which most words of development trees get the right head."""
         dev.filled().check_trees()
         self.tuning_items_ = np.unique(np.concatenate([self.tuning_items_, item_hashes(dev.corpus)]))
-        heads = dev.heads
-
-        def judged(sentence: int, best_at: Callable[[float], Line]) -> list[tuple[float, float]]:
-            gold = dev.sentence_heads(sentence)
-            return [(x, float((line.item == gold).sum())) for x, line in envelope(best_at, 0.0, self.max_weight)]
-
-        pieces = [judged(sentence, best_at) for sentence, best_at in self._lines(dev)]
+        heads, pieces = dev.heads, []
+        for sentence, best_at in self._lines(dev):
+            gold, lines = dev.sentence_heads(sentence), envelope(best_at, 0.0, self.max_weight)
+            pieces.append([(x, float((line.item == gold).sum())) for x, line in lines])
         right, self.weight_ = best_point(pieces, self.max_weight)
         self.right_ = right / len(heads)
         self.provenance_ = {"sentences": len(dev), "words": len(heads), "trees": sum(map(len, pieces))}
@@ -135,8 +131,8 @@ class BoostedParser(BoostSettings, DependencyParser):
     def _lines(self, bank: Treebank) -> Iterator[tuple[int, Callable[[float], Line]]]:
         """Of every sentence its number, and a function from a weight to the line of the best tree."""
         longest, base = int(bank.corpus.lengths.max(initial=0)), self.base
-        room, own = room_for(longest, base.order, N_TAGS), np.zeros((longest + 1, longest + 1))
-        layers, sight, decoding = base._layers(bank), self.pairs._sight(bank), base.decoding(base.order)
+        room, own = room_for(longest, base.order), np.zeros((longest + 1, longest + 1))
+        layers, seen, decoding = base._layers(bank), self.pairs._layers(bank), base.decoding(base.order)
 
         def best_at(weight: float) -> Line:
             tree = np.zeros(n, np.int32)
@@ -148,7 +144,7 @@ class BoostedParser(BoostSettings, DependencyParser):
         for sentence, n in enumerate(bank.corpus.lengths.tolist()):
             if n:
                 score(layers, sentence, decoding, base.weights_, room.marks, room.places, room.arcs, room.siblings)
-                self.pairs.score(sight, sentence, own)
+                self.pairs.score(seen, sentence, own)
                 plain = room.arcs.copy()
                 yield sentence, best_at
 
@@ -161,14 +157,14 @@ class BoostedParser(BoostSettings, DependencyParser):
         return _parse_chunk, _rank_chunk
 
     def _jobs(self, bank: Treebank, wanted: int) -> list[Any]:
-        sight = self.pairs._sight(bank)
-        return [(sight, chunk) for chunk in self.base._jobs(bank, wanted)]
+        layers = self.pairs._layers(bank)
+        return [(layers, chunk) for chunk in self.base._jobs(bank, wanted)]
 
-    def add_to(self, sight: Sight, sentence: int, arcs: np.ndarray) -> None:
+    def add_to(self, layers: Layers, sentence: int, arcs: np.ndarray) -> None:
         """Add what the classifier thinks of the arcs of a sentence to their scores."""
-        n = int(sight.starts[sentence + 1] - sight.starts[sentence]) - 3
+        n = int(layers.starts[sentence + 1] - layers.starts[sentence]) - 3
         own = np.zeros((n + 1, n + 1))
-        self.pairs.score(sight, sentence, own)
+        self.pairs.score(layers, sentence, own)
         arcs[: n + 1, : n + 1] += self.weight_ * own
 
     # ---- the file
@@ -192,9 +188,9 @@ class BoostedParser(BoostSettings, DependencyParser):
         return self
 
 
-def _parse_chunk(task: tuple[Sight, Chunk], parser: BoostedParser) -> Parses:
+def _parse_chunk(task: tuple[Layers, Chunk], parser: BoostedParser) -> Parses:
     return parse_chunk(task[1], parser.base, partial(parser.add_to, task[0]))
 
 
-def _rank_chunk(task: tuple[Sight, Chunk], parser: BoostedParser) -> Ranked:
+def _rank_chunk(task: tuple[Layers, Chunk], parser: BoostedParser) -> Ranked:
     return rank_chunk(task[1], parser.base, partial(parser.add_to, task[0]))

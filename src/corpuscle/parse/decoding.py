@@ -8,14 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from corpuscle.engine.dp import charts, spanning
 from corpuscle.parse.kernels.features import Layers
 from corpuscle.parse.kernels.training import Decoding, Room, best_trees, decode, relate, room_for, score
-from corpuscle.parse.words import N_TAGS
 from corpuscle.scale import chunks_of
 
 PAIRED = 300
@@ -36,12 +35,6 @@ class Parses(NamedTuple):
     scores: np.ndarray
     confidence: np.ndarray
 
-    @classmethod
-    def joined(cls, parts: Iterable[Parses]) -> Parses:
-        """Those of consecutive sentences in one."""
-        none = cls(np.empty(0, np.int32), np.empty(0, np.int32), np.empty(0), np.empty(0))
-        return cls(*(np.concatenate(columns) for columns in zip(none, *parts, strict=True)))
-
 
 class Ranked(NamedTuple):
     """The best trees of some sentences, tree after tree, the best of a sentence first.
@@ -55,11 +48,17 @@ class Ranked(NamedTuple):
     heads: np.ndarray
     relations: np.ndarray
 
-    @classmethod
-    def joined(cls, parts: Iterable[Ranked]) -> Ranked:
-        """Those of consecutive sentences in one."""
-        none = cls(np.zeros(0, np.int64), np.zeros(0), np.zeros(0, np.int32), np.zeros(0, np.int32))
-        return cls(*(np.concatenate(columns) for columns in zip(none, *parts, strict=True)))
+
+T = TypeVar("T", Parses, Ranked)
+_INTS, _FLOATS = np.empty(0, np.int32), np.empty(0)
+_NONE: dict[type, Any] = {
+    Parses: Parses(_INTS, _INTS, _FLOATS, _FLOATS), Ranked: Ranked(np.empty(0, np.int64), _FLOATS, _INTS, _INTS),
+}  # fmt: skip
+
+
+def joined(kind: type[T], parts: Iterable[T]) -> T:
+    """``Parses`` or ``Ranked`` of consecutive sentences in one."""
+    return kind(*(np.concatenate(columns) for columns in zip(_NONE[kind], *parts, strict=True)))
 
 
 class Chunk(NamedTuple):
@@ -90,9 +89,9 @@ def _scored(chunk: Chunk, parser: Any, trees: int = 1, add: Add | None = None) -
     """Each sentence with its number of words, how it is decoded, and buffers with the scores of its arcs and pairs,
     which are used again: those of the chunk, or its own where the sentence is too long for pairs."""
     lengths = [n for _, n in chunk.sentences() if n <= PAIRED]
-    usual = room_for(max(lengths, default=0), parser.order, N_TAGS, trees)
+    usual = room_for(max(lengths, default=0), parser.order, trees)
     for sentence, n in chunk.sentences():
-        order, room = (parser.order, usual) if n <= PAIRED else (1, room_for(n, 1, N_TAGS, trees))
+        order, room = (parser.order, usual) if n <= PAIRED else (1, room_for(n, 1, trees))
         decoding = parser.decoding(order)
         if n:
             score(chunk.layers, sentence, decoding, parser.weights_, room.marks, room.places, room.arcs, room.siblings)
@@ -110,35 +109,40 @@ def parse_chunk(chunk: Chunk, parser: Any, add: Add | None = None) -> Parses:
         if n and chunk.wanted:
             likely.append(_confidence(n, tree, decoding, room, parser.temperature_))
         heads.append(tree)
-    found = _joined(heads, np.int32)
-    sentences = np.arange(chunk.first, chunk.last)
-    return Parses(found, related(chunk, sentences, found, parser), np.array(scores), _joined(likely, np.float64))
+    return parses_of(chunk, parser, heads, scores, likely)
 
 
 def rank_chunk(chunk: Chunk, parser: Any, add: Add | None = None) -> Ranked:
     """The ``wanted`` best trees of every sentence."""
-    counts, scores, heads = [], [], []
+    scores, heads = [], []
     for n, decoding, room in _scored(chunk, parser, chunk.wanted, add):
         count = best_trees(n, decoding, room) if n else 0
-        counts.append(count)
         scores.append(room.scores[:count].copy())
         heads.append(room.trees[:count, :n].flatten())  # a copy: the room is used again
-    found, repeats = _joined(heads, np.int32), np.array(counts, np.int64)
-    sentences = np.repeat(np.arange(chunk.first, chunk.last), repeats)
-    return Ranked(repeats, _joined(scores, np.float64), found, related(chunk, sentences, found, parser))
+    return ranked_of(chunk, parser, heads, scores)
 
 
-def _joined(parts: list[np.ndarray], dtype: type) -> np.ndarray:
-    return np.concatenate(parts) if parts else np.zeros(0, dtype)
+def parses_of(
+    chunk: Chunk, parser: Any, heads: list[np.ndarray], scores: list[float], likely: list[np.ndarray]
+) -> Parses:
+    """The trees of a chunk with their relations; ``likely``: the confidence of arcs, or nothing."""
+    found = np.concatenate([_INTS, *heads])
+    relations = related(chunk.layers, np.arange(chunk.first, chunk.last), found, parser)
+    return Parses(found, relations, np.array(scores), np.concatenate([_FLOATS, *likely]))
 
 
-def related(chunk: Chunk, sentences: np.ndarray, heads: np.ndarray, parser: Any) -> np.ndarray:
+def ranked_of(chunk: Chunk, parser: Any, heads: list[np.ndarray], scores: list[np.ndarray]) -> Ranked:
+    """The best trees of a chunk with their relations: of each sentence the heads of all of them, and their scores."""
+    found, counts = np.concatenate([_INTS, *heads]), np.array([len(each) for each in scores], np.int64)
+    relations = related(chunk.layers, np.repeat(np.arange(chunk.first, chunk.last), counts), found, parser)
+    return Ranked(counts, np.concatenate([_FLOATS, *scores]), found, relations)
+
+
+def related(layers: Layers, sentences: np.ndarray, heads: np.ndarray, parser: Any) -> np.ndarray:
     """The best relations of trees, int32 (n_words,); ``sentences``: int64, whose trees they are."""
-    relations, kinds = np.zeros(len(heads), np.int32), parser.relation_weights_.shape[1]
-    if kinds:
-        room = room_for(0, 1, N_TAGS)
-        shift, scores = np.uint64(64 - parser.relation_bits), np.zeros(kinds, np.float32)
-        relate(chunk.layers, sentences, heads, shift, parser.relation_weights_, room, scores, relations)
+    relations, weights = np.zeros(len(heads), np.int32), parser.relation_weights_
+    if weights.shape[1]:
+        relate(layers, sentences, heads, np.uint64(64 - parser.relation_bits), weights, relations)
     return relations
 
 
@@ -157,7 +161,7 @@ def temper_chunk(chunk: Chunk, parser: Any) -> tuple[np.ndarray, np.ndarray]:
                 columns.append(_confidence(n, tree, decoding, room, temperature))
             heads.append(tree)
             likely.append(np.column_stack(columns))
-    return _joined(heads, np.int32), np.concatenate([np.empty((0, len(TEMPERATURES))), *likely])
+    return np.concatenate([_INTS, *heads]), np.concatenate([np.empty((0, len(TEMPERATURES))), *likely])
 
 
 def _confidence(n: int, tree: np.ndarray, decoding: Decoding, room: Room, temperature: float) -> np.ndarray:

@@ -77,10 +77,6 @@ class Basis(NamedTuple):
     way: str
     spelling: Preprocessing = Preprocessing(nfc=False)
 
-    def ids_of(self, words: Vocab) -> np.ndarray:
-        """The symbols of words by their ids, int32 (len(words),): themselves, what they look like, or unknown."""
-        return _symbols(self.vocab, words, self.spelling)
-
     def duals(self, rows: np.ndarray) -> np.ndarray:
         """The duals of rows (len(vocab), rank) that are combinations of ours; none where operators are needed."""
         if self.way == "operators":
@@ -97,6 +93,7 @@ class Likelihoods(NamedTuple):
 
 
 def _symbols(vocab: Vocab, words: Vocab, spelling: Preprocessing) -> np.ndarray:
+    """The symbols of words by their ids, int32 (len(words),): themselves, what they look like, or unknown."""
     ids = np.full(len(words), UNKNOWN, np.int32)
     for i, word in enumerate(words.strings[FIRST:], FIRST):
         spelled = spelling.spell(word)
@@ -291,11 +288,8 @@ def moments_of(trees: Trees, basis: np.ndarray, which: int, settings: RerankSett
     lengths, by_nodes, stop = np.diff(trees.starts), settings.weighting == "nodes", END if settings.stops else -1
 
     def work(piece: tuple[int, int]) -> Moments:
-        sums, room = (
-            kernels.moments_for(basis.shape[1], marks),
-            kernels.sum_room(int(lengths[slice(*piece)].max()), basis.shape[1]),
-        )
-        kernels.add_triples(trees, *piece, basis, stop, which, by_nodes, sums, room)
+        sums = kernels.moments_for(basis.shape[1], marks)
+        kernels.add_triples(trees, *piece, basis, stop, which, by_nodes, sums)
         return sums
 
     whole = _summed(kernels.moments_for(basis.shape[1], marks), work, lengths, settings.workers)
@@ -450,7 +444,11 @@ def learn(
     tags = Vocab.from_words(getattr(bank, layer).vocab.strings[FIRST:])
     words = Vocab.from_words([]) if settings.observe == "tags" else basis.vocab
     marks = tags_of(bank, layer, tags)
-    symbols = marks if settings.observe == "tags" else basis.ids_of(bank.corpus.vocab)[bank.corpus.tokens]
+    symbols = (
+        marks
+        if settings.observe == "tags"
+        else _symbols(basis.vocab, bank.corpus.vocab, basis.spelling)[bank.corpus.tokens]
+    )
     trees = _trees(symbols, marks, bank)
     model, facts = observables_of(trees, basis, settings, len(tags) if settings.observe == "both" else 0)
     if settings.recover and len(model.duals):
@@ -496,8 +494,7 @@ def recovered(model: Observables, seed: int = 1) -> Observables:
     back = np.linalg.inv(states)
 
     def shares(array: np.ndarray, axis: int) -> np.ndarray:
-        kept = np.maximum(array.real, 0.0) + _FLOOR / array.shape[axis]
-        return np.ascontiguousarray(kept / kept.sum(axis=axis, keepdims=True))
+        return _shares(np.maximum(array.real, 0.0), axis, _FLOOR / array.shape[axis])
 
     steps = shares(back @ model.steps @ states, 1)
     duals = shares(model.duals @ states, 0)
@@ -511,10 +508,10 @@ def recovered(model: Observables, seed: int = 1) -> Observables:
     )  # fmt: skip
 
 
-def _states(model: Observables) -> States:
-    """Recovered observables as the probabilities that they are."""
-    tags = np.ascontiguousarray(np.einsum("tii->ti", model.tags))
-    return States(model.start, model.steps, model.duals, tags, model.stops)
+def _shares(counts: np.ndarray, axis: int, prior: float) -> np.ndarray:
+    """Counts, each with a little more, as shares along an axis."""
+    smoothed = counts + prior
+    return np.ascontiguousarray(smoothed / smoothed.sum(axis=axis, keepdims=True))
 
 
 def _expected(trees: Trees, states: States, workers: int | None) -> Expectations:
@@ -523,9 +520,7 @@ def _expected(trees: Trees, states: States, workers: int | None) -> Expectations
 
     def work(piece: tuple[int, int]) -> Expectations:
         found = kernels.expectations_for(states)
-        kernels.expect(
-            trees, *piece, states, kernels.up_down(int(lengths[slice(*piece)].max()), len(states.start)), found
-        )
+        kernels.expect(trees, *piece, states, found)
         return found
 
     whole = _summed(kernels.expectations_for(states), work, lengths, workers)
@@ -542,17 +537,13 @@ def polished(
     """Recovered observables after so many passes of EM on trees, and the log likelihood before each of them."""
     history: list[float] = []
     for _ in range(passes):
-        counts = _expected(trees, _states(model), workers)
+        shown = np.ascontiguousarray(np.einsum("tii->ti", model.tags))
+        counts = _expected(trees, States(model.start, model.steps, model.duals, shown, model.stops), workers)
         history.append(float(counts.log[0]))
-
-        def shares(array: np.ndarray, axis: int) -> np.ndarray:
-            smoothed = array + _PRIOR
-            return np.ascontiguousarray(smoothed / smoothed.sum(axis=axis, keepdims=True))
-
-        steps, words = shares(counts.steps, 1), shares(counts.words, 0)
-        tags = shares(counts.tags, 0)[:, :, None] * np.eye(len(model.start)) if len(model.tags) else model.tags
+        steps, words = _shares(counts.steps, 1, _PRIOR), _shares(counts.words, 0, _PRIOR)
+        tags = _shares(counts.tags, 0, _PRIOR)[:, :, None] * np.eye(len(model.start)) if len(model.tags) else model.tags
         model = model._replace(
-            start=shares(counts.start, 0), steps=steps, duals=words, tags=np.ascontiguousarray(tags),
+            start=_shares(counts.start, 0, _PRIOR), steps=steps, duals=words, tags=np.ascontiguousarray(tags),
             stops=np.ascontiguousarray(words[END] @ steps) if len(model.stops) else model.stops,
         )  # fmt: skip
     return model, history

@@ -17,14 +17,16 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
+from corpuscle.learning import Learner
+
 MEMORY = 7
 _ENOUGH, _SLOPE, _TRIALS = 1e-4, 0.9, 40
 
 Function = Callable[[np.ndarray], tuple[float, np.ndarray]]
 
 
-class Minimiser:
-    """A learner (see ``corpuscle.learning``) whose sweeps are steps; ``function``: point -> its value and gradient,
+class Minimiser(Learner):
+    """A learner whose sweeps are steps; ``function``: point -> its value and gradient,
     float64 (n,). ``tolerance``: it has converged when a step gains less than this part of the value."""
 
     def __init__(self, function: Function, start: np.ndarray, *, tolerance: float = 1e-6):
@@ -34,12 +36,6 @@ class Minimiser:
         self.before = np.inf
         self._moves: list[np.ndarray] = []
         self._changes: list[np.ndarray] = []
-
-    def steps(self, sweep: int) -> int:
-        return 0
-
-    def step(self, sweep: int, number: int) -> None:
-        pass
 
     def converged(self) -> bool:
         """Whether the last step gained next to nothing."""
@@ -89,10 +85,8 @@ class Minimiser:
     def state(self) -> dict[str, np.ndarray]:
         shape = len(self._moves), len(self.point)
         moves, changes = (np.array(each).reshape(shape) for each in (self._moves, self._changes))
-        values = np.array([self.value, self.before])
-        return {
-            "point": self.point, "gradient": self.gradient, "moves": moves, "changes": changes, "values": values,
-        }  # fmt: skip
+        found = {"point": self.point, "gradient": self.gradient, "moves": moves, "changes": changes}
+        return found | {"values": np.array([self.value, self.before])}
 
     def restore(self, arrays: Mapping[str, np.ndarray], sweep: int, number: int) -> None:
         if len(arrays["point"]) != len(self.point):

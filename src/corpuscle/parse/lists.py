@@ -21,7 +21,7 @@ import numpy as np
 
 from corpuscle.model import Array
 from corpuscle.parse.kernels import reranking as kernels
-from corpuscle.parse.kernels.reranking import MOST_CHILDREN, Differences, Lists, Ranking, TreeRoom
+from corpuscle.parse.kernels.reranking import MOST_CHILDREN, Differences, Lists, Ranking
 from corpuscle.parse.latent import Likelihoods
 from corpuscle.parse.lbfgs import Minimiser
 from corpuscle.parse.mst import MstParser
@@ -79,11 +79,6 @@ def joined(parts: Sequence[Lists]) -> Lists:
     return Lists(**{name: np.concatenate(arrays) for name, arrays in columns.items()} | offsets)
 
 
-def room_for_lists(lists: Lists) -> TreeRoom:
-    """Room for the features of any of their trees."""
-    return kernels.tree_room(int(np.diff(lists.starts).max(initial=1)))
-
-
 def pieces(lists: Lists) -> list[tuple[int, int]]:
     """The first and the last sentence of parts of equal size, about."""
     return list(pairwise(chunks_of(np.diff(lists.begins) + 1, _WORDS).tolist()))
@@ -115,15 +110,12 @@ def heads_of(lists: Lists, trees: np.ndarray) -> np.ndarray:
     return lists.heads[np.repeat(places, lengths) + within]
 
 
-def scores_of(lists: Lists, ranking: Ranking, workers: int | None = None) -> np.ndarray:
-    """The score of every tree, float64 (n_trees,)."""
-    return _of_trees(lists, kernels.score_candidates, ranking, workers)
-
-
-def _of_trees(lists: Lists, kernel: Callable[..., Any], given: Any, workers: int | None) -> np.ndarray:
-    """What a kernel says of every tree, float64 (n_trees,)."""
+def scores_of(
+    lists: Lists, given: Any, workers: int | None = None, kernel: Callable[..., Any] = kernels.score_candidates
+) -> np.ndarray:
+    """The score of every tree by a ``Ranking``, or what another kernel computes, float64 (n_trees,)."""
     found = np.zeros(int(lists.firsts[-1]))
-    each(lambda piece: kernel(lists, *piece, given, room_for_lists(lists), found), pieces(lists), workers)
+    each(lambda piece: kernel(lists, *piece, given, found), pieces(lists), workers)
     return found
 
 
@@ -131,8 +123,8 @@ def _of_trees(lists: Lists, kernel: Callable[..., Any], given: Any, workers: int
 
 
 def likely(lists: Lists, found: Likelihoods) -> np.ndarray:
-    """Log p of every tree for ranking, (n_trees,): what has no positive estimate is a little less likely than all
-    others of its list."""
+    """Log p of every tree for ranking, (n_trees,); without a positive estimate, a little below all others of its
+    list."""
     logs = found.logs.copy()
     sentences = np.repeat(np.arange(len(lists.firsts) - 1), np.diff(lists.firsts))
     lowest = np.full(len(lists.firsts) - 1, np.inf)
@@ -145,17 +137,18 @@ def likely(lists: Lists, found: Likelihoods) -> np.ndarray:
 def valence_logs(bank: Treebank, tags: np.ndarray, n_tags: int) -> np.ndarray:
     """How likely a word has no more children (0), or another one (1), by its tag, the side, and how many it has there
     already, as logarithms, float64 (n_tags, 2, MOST_CHILDREN + 1, 2). Tags are smoothed by the mean of all."""
-    gold = listed(bank, tags, np.ones(len(bank), np.int64), bank.heads, np.zeros((len(bank), 1)))
+    words = np.arange(bank.corpus.n_tokens)
+    heads = np.repeat(bank.corpus.sentence_starts[:-1], bank.corpus.lengths) + bank.heads - 1
     counts = np.zeros((n_tags, 2, MOST_CHILDREN + 1, 2))
-    kernels.add_valences(gold, counts, room_for_lists(gold))
+    for side, here in enumerate((words < heads, words > heads)):
+        there = np.bincount(heads[here & (bank.heads > 0)], minlength=len(words))
+        for child in range(MOST_CHILDREN + 1):
+            more = there > child if child < MOST_CHILDREN else np.maximum(there - child, 0)
+            counts[:, side, child, 0] = np.bincount(tags, np.minimum(there, MOST_CHILDREN) == child, n_tags)
+            counts[:, side, child, 1] = np.bincount(tags, more, n_tags)
     whole = counts.sum(axis=0) + 0.5
     mean = whole / whole.sum(axis=-1, keepdims=True)
     return np.log((counts + mean) / (counts.sum(axis=-1, keepdims=True) + 1.0))
-
-
-def valences_of(lists: Lists, logs: np.ndarray, workers: int | None = None) -> np.ndarray:
-    """The log probability of the numbers of children of each tree, (n_trees,)."""
-    return _of_trees(lists, kernels.valences, logs, workers)
 
 
 def standardised(lists: Lists, deviations: np.ndarray | None = None) -> tuple[Lists, np.ndarray]:
@@ -221,10 +214,10 @@ def learn_weights(settings: RerankSettings, lists: Judged, value: float) -> Iter
 
 def _perceptron(settings: RerankSettings, learned: Judged, start: np.ndarray) -> Iterator[np.ndarray]:
     lists, targets = learned.lists, best_trees_of(learned.lists, learned.right)
-    ranking, room = ranking_of(settings, start), room_for_lists(lists)
+    ranking = ranking_of(settings, start)
     for number in range(settings.passes):
         order = np.argsort(Random(settings.seed, "parse.lists", number).uniforms(len(targets)), kind="stable")
-        kernels.learn_lists(lists, order, targets, ranking, room)
+        kernels.learn_lists(lists, order, targets, ranking)
         yield ranking.weights - ranking.totals / max(1, ranking.clock[0])
 
 
@@ -260,12 +253,11 @@ def _differences(settings: RerankSettings, lists: Lists) -> Differences:
     sizes = np.zeros(int(lists.firsts[-1]) + 1, np.int64)
     places, counts = [np.empty(0, np.uint32)], [np.empty(0, np.int16)]
     if "tags" in settings.features:
-        room, balance = room_for_lists(lists), np.zeros(1 << settings.hash_bits, np.int16)
-        shift = np.uint64(64 - settings.hash_bits)
+        balance, shift = np.zeros(1 << settings.hash_bits, np.int16), np.uint64(64 - settings.hash_bits)
         for first, last in pieces(lists):
             words = int(lists.begins[last] - lists.begins[first] + lists.firsts[last] - lists.firsts[first])
             here, many = np.empty(4 * words, np.uint32), np.empty(4 * words, np.int16)
-            used = kernels.differ(lists, first, last, shift, room, balance, sizes, here, many)
+            used = kernels.differ(lists, first, last, shift, balance, sizes, here, many)
             places.append(here[:used].copy())
             counts.append(many[:used].copy())
     return Differences(np.cumsum(sizes), np.concatenate(places), np.concatenate(counts))

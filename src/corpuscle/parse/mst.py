@@ -23,12 +23,12 @@ from corpuscle.errors import SettingError, warn
 from corpuscle.learning import Checkpoint
 from corpuscle.measure import Result, attachment
 from corpuscle.model import Array
-from corpuscle.parse.base import LONGEST, RELATIONS, DependencyParser, Online, check_weights, signature
+from corpuscle.parse.base import LONGEST, RELATIONS, Averaged, DependencyParser, check_weights, signature
 from corpuscle.parse.decoding import PAIRED, TEMPERATURES, Ranked, chunks_for, temper_chunk
 from corpuscle.parse.kernels.features import Layers
-from corpuscle.parse.kernels.training import Decoding, Learning, Room, crossings, learn, lift, room_for
+from corpuscle.parse.kernels.training import Decoding, Learning, crossings, learn, lift, room_for
 from corpuscle.parse.settings import MstSettings
-from corpuscle.parse.words import N_TAGS, SOURCES, TAG_LAYERS, layers_of, sources_of, tag_layers
+from corpuscle.parse.words import SOURCES, TAG_LAYERS, layers_of, sources_of, tag_layers
 from corpuscle.random import Random, folds
 from corpuscle.settings import learned
 from corpuscle.tag import Tagger, jackknife
@@ -176,30 +176,19 @@ class MstParser(MstSettings, DependencyParser):
         return Decoding(order, self.crossing_, self.single_root, np.uint64(64 - self.hash_bits))
 
     def _learn_arcs(
-        self, layers: Any, heads: np.ndarray, starts: np.ndarray, dev: Treebank | None, checkpoint: Checkpoint
+        self, layers: Layers, heads: np.ndarray, starts: np.ndarray, dev: Treebank | None, checkpoint: Checkpoint
     ) -> None:
-        size = 1 << self.hash_bits
-        step, cost = (self.step, float(self.augmented)) if self.learner == "mira" else (0.0, 0.0)
-        weights, delta = np.zeros(size, np.float32), np.zeros(size, np.float32)
-        under_way = Learning(weights, np.zeros(size), delta, np.zeros(1, np.int64), self.trees, step, cost)
-        longest = int(np.diff(starts).max())
-        room = room_for(longest, self.order, N_TAGS, self.trees)
-
         def judge(weights: np.ndarray) -> float:
             assert dev is not None
             self.weights_, self.relation_weights_ = weights, np.empty((0, 0), np.float32)
             return float((self.parse(dev).heads == dev.heads).mean())
 
-        learner = ArcLearner(
-            layers, heads, starts, self.decoding(self.order), under_way, room,
-            seed=self.seed, judge=None if dev is None else judge,
-        )  # fmt: skip
-        facts = {"table": size}
+        learner = ArcLearner(self, layers, heads, starts, None if dev is None else judge)
         run = checkpoint.run(
-            learner, self.passes, columns=2, facts=facts, lasting=True, title="passes", note="wrong {:.3f}"
-        )
-        self.history_ = run.history
-        self.weights_ = learner.mean()
+            learner, self.passes, columns=2, facts={"table": 1 << self.hash_bits}, lasting=True, title="passes",
+            note="wrong {:.3f}",
+        )  # fmt: skip
+        self.history_, self.weights_ = run.history, learner.mean()
         if dev is not None:
             self.tuning_items_ = item_hashes(dev.corpus)
             self.weights_ = learner.best
@@ -247,36 +236,26 @@ class MstParser(MstSettings, DependencyParser):
         self.known_ = WordFeatures.from_arrays(loaded.arrays) if known else WordFeatures.none()
 
 
-class ArcLearner(Online):
-    """Learns the weights of arcs and pairs; ``judge``: mean weights -> how good they are, or None."""
+class ArcLearner(Averaged):
+    """Learns the weights of arcs and pairs of a parser; ``judge``: mean weights -> how good they are, or None."""
 
     def __init__(
-        self,
-        layers: Layers,
-        heads: np.ndarray,
-        first_words: np.ndarray,
-        decoding: Decoding,
-        learning: Learning,
-        room: Room,
-        *,
-        seed: int,
-        judge: Callable[[np.ndarray], float] | None = None,
-    ):
-        super().__init__(first_words, seed, "parse.arcs")
-        self._text = layers, heads, first_words
-        self.decoding, self.learning, self._room, self._judge = decoding, learning, room, judge
-        most = int(np.diff(first_words).max(initial=1))
-        self._touched = np.empty((learning.trees, (most + 4) * 4 * len(room.places)), np.uint32)
+        self, parser: MstParser, layers: Layers, heads: np.ndarray, starts: np.ndarray,
+        judge: Callable[[np.ndarray], float] | None,
+    ):  # fmt: skip
+        super().__init__(starts, parser.seed, "parse.arcs", (1 << parser.hash_bits,))
+        step, cost = (parser.step, float(parser.augmented)) if parser.learner == "mira" else (0.0, 0.0)
+        delta, longest = np.zeros_like(self.weights), int(np.diff(starts).max(initial=1))
+        self._learning = Learning(self.weights, self.totals, delta, self.clock, parser.trees, step, cost)
+        self._text, self._decoding, self._judge = (layers, heads, starts), parser.decoding(parser.order), judge
+        self._room = room_for(longest, parser.order, parser.trees)
+        self._touched = np.empty((parser.trees, (longest + 4) * 4 * len(self._room.places)), np.uint32)
         self.best, self.best_share = np.empty(0, np.float32), np.full(1, -1.0)
 
     def step(self, sweep: int, number: int) -> None:
-        layers, heads, first_words = self._text
-        part = self.part(sweep, number)
-        self._wrong += learn(layers, part, heads, first_words, self.decoding, self.learning, self._room, self._touched)
-
-    def mean(self) -> np.ndarray:
-        """The mean of the weights after all sentences so far, float32."""
-        return (self.learning.weights - self.learning.totals / max(1, self.learning.clock[0])).astype(np.float32)
+        layers, heads, starts = self._text
+        how = self._decoding, self._learning, self._room, self._touched
+        self._wrong += learn(layers, self.part(sweep, number), heads, starts, *how)
 
     def finish(self, sweep: int) -> list[float]:
         """The share of training words with a wrong head in this pass, and how good the means are (0: not judged)."""
@@ -286,15 +265,13 @@ class ArcLearner(Online):
             share = self._judge(mean)
             if share > self.best_share[0]:
                 self.best, self.best_share[0] = mean, share
-        return [self._mistakes() / max(1, len(self._text[1])), share]
+        return [*super().finish(sweep), share]
 
     def state(self) -> dict[str, np.ndarray]:
-        kept = {name: getattr(self.learning, name) for name in ("weights", "totals", "clock")}
-        return kept | {"best": self.best, "best_share": self.best_share}
+        return super().state() | {"best": self.best, "best_share": self.best_share}
 
     def restore(self, arrays: Mapping[str, np.ndarray], sweep: int, number: int) -> None:
-        for name in ("weights", "totals", "clock"):
-            getattr(self.learning, name)[:] = arrays[name]
+        super().restore(arrays, sweep, number)
         self.best, self.best_share = np.array(arrays["best"]), np.array(arrays["best_share"])
 
 

@@ -10,22 +10,24 @@ Jiang and Liu, "Dependency parsing and projection based on word-pair classificat
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from itertools import pairwise
 from os import PathLike
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from corpuscle import learning
 from corpuscle import model as container
 from corpuscle.engine.dp import charts, spanning
-from corpuscle.errors import SettingError
+from corpuscle.errors import InputError, SettingError
 from corpuscle.learning import Checkpoint
-from corpuscle.parse.base import LONGEST, RELATIONS, DependencyParser, check_length, check_weights, signature
-from corpuscle.parse.decoding import Chunk, Parses, Ranked, related
+from corpuscle.parse.base import LONGEST, RELATIONS, DependencyParser, check_weights, signature
+from corpuscle.parse.decoding import Chunk, Parses, Ranked, parses_of, ranked_of
 from corpuscle.parse.kernels import pairs as kernels
-from corpuscle.parse.kernels.pairs import FEATURES, MAXENT, NO, SVM, YES, Instances, Sampling, Sight
+from corpuscle.parse.kernels.features import Layers
+from corpuscle.parse.kernels.pairs import FEATURES, MAXENT, NO, SVM, YES, Instances, Sampling
 from corpuscle.parse.lbfgs import Minimiser
 from corpuscle.parse.settings import PairSettings
 from corpuscle.parse.words import layers_of, marks_before, tag_layers
@@ -67,14 +69,6 @@ PAIRS = {
     "correction": container.Array("float64", (1,), finite=True),
 }
 """The arrays of a model."""
-
-
-class _Chunk(NamedTuple):
-    """Some pairs to learn from, see ``kernels.pairs.loss``."""
-
-    columns: np.ndarray
-    signs: np.ndarray
-    weights: np.ndarray
 
 
 def sampling_of(seed: int, available: np.ndarray, ratio: float, most: int) -> tuple[Sampling, float]:
@@ -127,26 +121,29 @@ class PairClassifier(_Beside):
 
     def _instances(self, bank: Treebank, ratio: float) -> tuple[Instances, float]:
         """Pairs of a treebank to learn from, and by how much their sampling raises logits."""
-        lengths, starts, heads = bank.corpus.lengths.astype(np.int64), bank.corpus.sentence_starts, bank.heads
+        lengths, heads = bank.corpus.lengths.astype(np.int64), bank.heads
         arcs = int((heads > 0).sum())
         available = np.array([int((lengths * (lengths - 1)).sum()) - arcs, arcs], np.int64)
         if not arcs:
             raise bank.error("no sentence has two words, so there is no arc to learn from")
         sampling, correction = sampling_of(self.seed, available, ratio, self.max_pairs)
         found = room_for_pairs(int(sampling.wanted.sum()))
-        at = 0
-        for first, last in pairwise(chunks_of(lengths**2 + 1, 1 << 22).tolist()):
-            at = kernels.collect_trees(first, last, heads.astype(np.int32), starts, sampling, found, at)
+        kernels.collect_trees(heads.astype(np.int32), bank.corpus.sentence_starts, sampling, found)
         return found, correction
 
-    def _learn(self, sight: Sight, found: Instances, checkpoint: Checkpoint, weighted: bool = False) -> None:
-        n, size, shift = len(found.sure), 1 << self.hash_bits, np.uint64(64 - self.hash_bits)
+    def _learn(self, bank: Treebank, found: Instances, checkpoint: Checkpoint, weighted: bool = False) -> None:
+        layers, n, size, shift = (
+            self._layers(bank),
+            len(found.sure),
+            1 << self.hash_bits,
+            np.uint64(64 - self.hash_bits),
+        )
         bounds = chunks_of(np.ones(n, np.int64), _PAIRS).tolist()
         columns = np.empty((n, FEATURES), np.uint32)
         counts = np.zeros(size, np.int64)
         for first, last in pairwise(bounds):
             part = Instances(*(field[first:last] for field in found))
-            kernels.places_of(sight, part, shift, columns[first:last])
+            kernels.places_of(layers, part, shift, columns[first:last])
             counts += np.bincount(columns[first:last].reshape(-1), minlength=size)
         used = np.flatnonzero(counts >= self.min_count)
         names = np.full(size, len(used), np.int32)
@@ -156,8 +153,8 @@ class PairClassifier(_Beside):
             columns[first:last] = names[columns[first:last]]
         signs = np.where(found.sure > 0.5, 1.0, -1.0).astype(np.float32)
         weights = np.abs(2.0 * found.sure - 1.0) if weighted else np.ones(n)
-        everything = _Chunk(columns, signs, weights.astype(np.float32))
-        chunks = [_Chunk(*(field[first:last] for field in everything)) for first, last in pairwise(bounds)]
+        everything = columns, signs, weights.astype(np.float32)
+        chunks = [tuple(field[first:last] for field in everything) for first, last in pairwise(bounds)]
         classifier, penalty = self._kind, 1.0 / (4.0 * self.variance)
         with workers(self.workers, self.cluster) as pool:
             held = pool.scatter(chunks)
@@ -176,35 +173,43 @@ class PairClassifier(_Beside):
         self.correction_ = self.correction_ if self.prior_correction and classifier == MAXENT else 0.0
         self.provenance_ |= {"arcs": int((signs > 0).sum()), "others": int((signs < 0).sum()), "features": len(used)}
 
+    def _learn_from(self, bank: Treebank, ratio: float, checkpoint: Checkpoint | None = None) -> Instances:
+        """Learn the weights of pairs from trees; the pairs that they were learned from."""
+        found, self.correction_ = self._instances(bank, ratio)
+        self._learn(bank, found, checkpoint or Checkpoint())
+        return found
+
+    def _best(self, values: Sequence[float], learn: Callable[[float], Any], dev: Treebank) -> float:
+        """The value with which development trees are parsed best."""
+        right = {}
+        self._forget_relations()
+        for value in values:
+            with suppress(InputError):  # nothing to learn from
+                learn(value)
+                right[value] = float((self.parse(dev).heads == dev.heads).mean())
+        return max(right, key=right.__getitem__, default=values[0])
+
     # ---- what it sees
 
     def _tagged(self, bank: Treebank) -> Treebank:
-        """The treebank whose universal tags are the word classes, if these stand for tags."""
-        if self.tag_layers_:
-            return bank
-        check_length(bank)
+        """The treebank with word classes as its universal tags."""
+        bank.check_lengths(LONGEST)
         classes = self.classes_.apply(words_of(bank, "form", self.classes_.preprocessing))
         return bank.replace(tags=Layer(classes.tokens, classes.vocab))
 
-    def _layers(self, bank: Treebank) -> Any:
-        return super()._layers(bank) if self.tag_layers_ else layers_of(self._tagged(bank), ("tags",))
+    def _layers(self, bank: Treebank) -> Layers:
+        """What the parser sees of sentences, with the verbs and commas that a distance of pairs consists of."""
+        layers = super()._layers(bank) if self.tag_layers_ else layers_of(self._tagged(bank), ("tags",))
+        verbs, commas = marks_before(bank, self.tag_layers_[0] if self.tag_layers_ else None, layers.starts)
+        return layers._replace(verbs=verbs, commas=commas)
 
-    def _sight(self, bank: Treebank) -> Sight:
-        layers, bank = self._layers(bank), self._tagged(bank)
-        marks = marks_before(bank, self.tag_layers_[0] if self.tag_layers_ else None, layers.starts)
-        return Sight(layers.starts, layers.lexical[0], layers.tags[0], *marks)
-
-    def score(self, sight: Sight, sentence: int, arcs: np.ndarray) -> None:
+    def score(self, layers: Layers, sentence: int, arcs: np.ndarray) -> None:
         """``arcs`` (n + 1, n + 1) := log C(h, m) of a sentence (margins, for a support vector machine)."""
         shift = np.uint64(64 - self.hash_bits)
-        kernels.score_pairs(sight, sentence, self.weights_, shift, self.correction_, self._kind, arcs)
+        kernels.score_pairs(layers, sentence, self.weights_, shift, self.correction_, self._kind, arcs)
 
     def _work(self) -> tuple[Callable[..., Parses], Callable[..., Ranked]]:
         return _parse_chunk, _rank_chunk
-
-    def _jobs(self, bank: Treebank, wanted: int) -> list[Any]:
-        sight = self._sight(bank)
-        return [(sight, chunk) for chunk in super()._jobs(bank, wanted)]
 
     def _decode(self, n: int, arcs: np.ndarray, chart: charts.Chart, heads: np.ndarray, scores: np.ndarray) -> int:
         """``heads`` int32 (k, n), ``scores`` (k,) := the best trees by the scores of arcs; returns how many."""
@@ -270,22 +275,11 @@ class PairParser(PairClassifier, PairSettings, DependencyParser):
         checkpoint = checkpoint or Checkpoint(signature=signature(bank))
         ratio = self.ratio
         if dev is not None and self.origins["ratio"] != "given":
-            ratio = self.chosen_["ratio"] = self._best_ratio(bank, dev)
+            ratio = self.chosen_["ratio"] = self._best(RATIOS, lambda ratio: self._learn_from(bank, ratio), dev)
             self.tuning_items_ = item_hashes(dev.corpus)
-        found, self.correction_ = self._instances(bank, ratio)
-        self._learn(self._sight(bank), found, checkpoint)
+        self._learn_from(bank, ratio, checkpoint)
         self._learn_relations(self._layers(bank), bank, _RELATION_PASSES, checkpoint)
         return self
-
-    def _best_ratio(self, bank: Treebank, dev: Treebank) -> float:
-        """The ratio with which development trees are parsed best."""
-        right = {}
-        for ratio in RATIOS:
-            found, self.correction_ = self._instances(bank, ratio)
-            self._learn(self._sight(bank), found, Checkpoint())
-            self._forget_relations()
-            right[ratio] = float((self.parse(dev).heads == dev.heads).mean())
-        return max(right, key=lambda ratio: right[ratio])
 
     def _choose_tags(self, bank: Treebank) -> None:
         """Decide what stands for tags: a layer of the treebank, or word classes."""
@@ -313,50 +307,44 @@ def room_for_pairs(n: int) -> Instances:
     return Instances(*(np.zeros(n, dtype) for dtype in (np.int32, np.int32, np.int32, np.float32)))
 
 
-def _loss_of(chunk: _Chunk, broadcast: tuple[np.ndarray, int]) -> tuple[float, np.ndarray]:
-    point, classifier = broadcast
-    gradient = np.zeros(len(point))
-    return kernels.loss(chunk.columns, chunk.signs, chunk.weights, point, classifier, gradient), gradient
+def _loss_of(chunk: tuple[np.ndarray, ...], broadcast: tuple[np.ndarray, int]) -> tuple[float, np.ndarray]:
+    """The loss of some pairs (columns, signs, weights: see ``kernels.pairs.loss``), and its gradient."""
+    gradient = np.zeros(len(broadcast[0]))
+    return kernels.loss(*chunk, *broadcast, gradient), gradient
 
 
 def _added(one: tuple[float, np.ndarray], other: tuple[float, np.ndarray]) -> tuple[float, np.ndarray]:
     return one[0] + other[0], one[1] + other[1]
 
 
-def _trees(sight: Sight, chunk: Chunk, k: int, parser: PairClassifier) -> Iterator[tuple[np.ndarray, ...]]:
+def _trees(chunk: Chunk, k: int, parser: PairClassifier) -> Iterator[tuple[np.ndarray, ...]]:
     """Of every sentence its best trees, their scores and the scores of all arcs."""
     longest = max((n for _, n in chunk.sentences()), default=0)
     arcs, chart = np.zeros((longest + 1, longest + 1)), charts.chart_for(longest)
     for sentence, n in chunk.sentences():
         heads, scores, count = np.zeros((k, n), np.int32), np.zeros(k), 0
         if n:
-            parser.score(sight, sentence, arcs)
+            parser.score(chunk.layers, sentence, arcs)
             count = parser._decode(n, arcs, chart, heads, scores)
         yield heads[:count], scores[:count], arcs
 
 
-def _parse_chunk(task: tuple[Sight, Chunk], parser: PairClassifier) -> Parses:
+def _parse_chunk(chunk: Chunk, parser: PairClassifier) -> Parses:
     """The best tree of every sentence; ``wanted`` 1: with C of its arcs."""
-    sight, chunk = task
-    heads, scores, likely = [np.zeros(0, np.int32)], [], [np.zeros(0)]
-    for trees, values, arcs in _trees(sight, chunk, 1, parser):
+    heads, scores, likely = [], [], []
+    for trees, values, arcs in _trees(chunk, 1, parser):
         heads.append(trees.ravel())
         scores.append(float(values.sum()))
         if chunk.wanted:
             best = arcs[trees.ravel(), np.arange(1, trees.size + 1)]
             # a support vector machine has no probabilities: its margins go through a sigmoid
             likely.append(np.exp(best) if parser.classifier == "maxent" else 1.0 / (1.0 + np.exp(-best)))
-    found, sentences = np.concatenate(heads), np.arange(chunk.first, chunk.last)
-    return Parses(found, related(chunk, sentences, found, parser), np.array(scores), np.concatenate(likely))
+    return parses_of(chunk, parser, heads, scores, likely)
 
 
-def _rank_chunk(task: tuple[Sight, Chunk], parser: PairClassifier) -> Ranked:
-    sight, chunk = task
-    best = [(trees.ravel(), values) for trees, values, _ in _trees(sight, chunk, chunk.wanted, parser)]
-    heads, scores = (np.concatenate(columns) for columns in zip(*best, strict=True))
-    counts = np.array([len(values) for _, values in best], np.int64)
-    sentences = np.repeat(np.arange(chunk.first, chunk.last), counts)
-    return Ranked(counts, scores, heads, related(chunk, sentences, heads, parser))
+def _rank_chunk(chunk: Chunk, parser: PairClassifier) -> Ranked:
+    best = [(trees.ravel(), values) for trees, values, _ in _trees(chunk, chunk.wanted, parser)]
+    return ranked_of(chunk, parser, [heads for heads, _ in best], [scores for _, scores in best])
 
 
 def pair_parts(extra: Any) -> dict[str, tuple[container.Kind, ...]]:

@@ -174,7 +174,7 @@ class ProjectedParser(PairClassifier, ProjectionSettings, DependencyParser):
             dev.check_trees()
             self.tuning_items_ = item_hashes(dev.corpus)
             if self.origins[name] != "given":
-                level = self.chosen_[name] = self._best_level(usable, dev, levels)
+                level = self.chosen_[name] = self._best(levels, lambda at: self._learn_pairs(usable, at), dev)
         checkpoint = checkpoint or Checkpoint(signature=data.signature())
         trees = self._learn_pairs(usable, level, checkpoint)
         self._learn_names(usable, trees, checkpoint)
@@ -213,18 +213,6 @@ class ProjectedParser(PairClassifier, ProjectionSettings, DependencyParser):
                 warn(f"the target words have no tags: {self.classes} word classes take their place")
             learner = ExchangeClasses(classes=self.classes, seed=self.seed, workers=self.workers, cluster=self.cluster)
             self.classes_ = learner.fit(bank.corpus)
-
-    def _best_level(self, usable: _Usable, dev: Treebank, levels: tuple[float, ...]) -> float:
-        """The threshold or coverage with which development trees are parsed best."""
-        right: dict[float, float] = {}
-        self._forget_relations()
-        for level in levels:
-            try:
-                self._learn_pairs(usable, level, Checkpoint())
-            except InputError:  # nothing passes
-                continue
-            right[level] = float((self.parse(dev).heads == dev.heads).mean())
-        return max(right, key=lambda level: right[level]) if right else levels[0]
 
     def tagged_by(self, tagger: Any, bank: Treebank) -> Treebank:
         """The text as it is: a tagger is of another language."""
@@ -280,17 +268,18 @@ class ProjectedParser(PairClassifier, ProjectionSettings, DependencyParser):
         chosen = usable.data.target.select(np.array(numbers, np.int64))
         return np.array(numbers, np.int64), chosen.replace(heads=np.concatenate([np.zeros(0, np.int32), *trees]))
 
-    def _learn_pairs(self, usable: _Usable, level: float, checkpoint: Checkpoint) -> tuple[np.ndarray, Treebank] | None:
+    def _learn_pairs(
+        self, usable: _Usable, level: float, checkpoint: Checkpoint | None = None
+    ) -> tuple[np.ndarray, Treebank] | None:
         """Learn the weights of pairs; the trees that they were learned from, if they were."""
         if self.method == "instances":
             self.instances_, self.correction_ = self.instances(usable, level, self.ratio)
-            self._learn(self._sight(usable.data.target), self.instances_, checkpoint, self.weighted)
+            self._learn(usable.data.target, self.instances_, checkpoint or Checkpoint(), self.weighted)
             return None
         numbers, bank = self._trees(usable, level)
         if not (bank.heads > 0).any():
             raise usable.data.target.error(_NOTHING)
-        self.instances_, self.correction_ = self._instances(bank, self.ratio)
-        self._learn(self._sight(bank), self.instances_, checkpoint)
+        self.instances_ = self._learn_from(bank, self.ratio, checkpoint)
         self.provenance_ |= {"trees": len(bank)}
         return numbers, bank
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 import dataclasses
 from itertools import islice
 from os import PathLike
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -26,6 +26,7 @@ from corpuscle.parse import latent
 from corpuscle.parse import lists as candidates
 from corpuscle.parse.base import signature
 from corpuscle.parse.decoding import Parses
+from corpuscle.parse.kernels import reranking as kernels
 from corpuscle.parse.kernels.reranking import MOST_CHILDREN, Lists
 from corpuscle.parse.latent import LATENT, LatentTrees, Likelihoods
 from corpuscle.parse.lists import CHOICES, Jackknife, Judged, Trials
@@ -41,13 +42,6 @@ from corpuscle.text.vocab import Vocab
 from corpuscle.words import WordVectors
 
 Vectors = WordVectors | tuple[Vocab, np.ndarray]
-
-
-class _Known(NamedTuple):
-    """What numbers of trees come from: hidden states, or None, and numbers of children, or None."""
-
-    states: LatentTrees | None
-    valences: np.ndarray | None
 
 
 class Reranker(RerankSettings, container.Model):
@@ -128,13 +122,13 @@ class Reranker(RerankSettings, container.Model):
         parts = self._folds(bank)
         for here, of_fold in zip(parts, lists.folds, strict=True):
             known = self._know(_without(bank, here), vectors) if self.jackknife_spectral else whole
-            found.append(self._numbered(of_fold, bank.select(here), known))
+            found.append(self._numbered(of_fold, bank.select(here), *known))
         self.deviations_ = candidates.standardised(candidates.joined(found))[1]
         held_out = [self._judged(each, bank.select(here).heads) for here, each in zip(parts, found, strict=True)]
         judged = None
         if dev is not None:
             assert lists.dev is not None
-            judged = self._judged(self._numbered(lists.dev, dev, whole), dev.heads)
+            judged = self._judged(self._numbered(lists.dev, dev, *whole), dev.heads)
             self.tuning_items_ = item_hashes(dev.corpus)
         every = Judged.joined(held_out)
         weights = self._learn(every, held_out, judged, checkpoint)
@@ -161,9 +155,11 @@ class Reranker(RerankSettings, container.Model):
             if self.origins[name] == "given":
                 raise SettingError(f"{name} is of vectors from the trees: it means nothing with given ones")
 
-    def _know(self, bank: Treebank, vectors: Vectors | None, keep: bool = False) -> _Known:
-        """Hidden states and numbers of children of gold trees, as far as the features need them; ``keep``: of all
-        trees, for the file, where hidden states also serve ``probability``."""
+    def _know(
+        self, bank: Treebank, vectors: Vectors | None, keep: bool = False
+    ) -> tuple[LatentTrees | None, np.ndarray]:
+        """Hidden states of gold trees, if the features need them, and numbers of children; ``keep``: of all trees, for
+        the file, where hidden states also serve ``probability``."""
         layer = self.parser_.tag_layers_[0]
         states = latent.learn(bank, self, layer, vectors) if keep or "logp" in self.features else None
         if keep:
@@ -173,7 +169,7 @@ class Reranker(RerankSettings, container.Model):
         counted = candidates.valence_logs(bank, latent.tags_of(bank, layer, tags), len(tags))
         if keep:
             self.valences_ = counted
-        return _Known(states, counted)
+        return states, counted
 
     def _folds(self, bank: Treebank) -> list[np.ndarray]:
         parts = folds(self.seed, "parse.rerank", len(bank), self.folds)
@@ -194,17 +190,18 @@ class Reranker(RerankSettings, container.Model):
             found.append(candidates.lists_of(other, bank.select(here), self.nbest))
         return Jackknife(found, None if dev is None else candidates.lists_of(parser, dev, self.nbest))
 
-    def _numbered(self, lists: Lists, bank: Treebank, known: _Known, k: int = 0) -> Lists:
+    def _numbered(
+        self, lists: Lists, bank: Treebank, states: LatentTrees | None, valences: np.ndarray, k: int = 0
+    ) -> Lists:
         """Lists of ``nbest`` trees (or k, if that is more) with tags, and all numbers that the features name."""
         tags = latent.tags_of(bank, self.latent_.layer, self.latent_.tags)
         lists = candidates.shortened(lists, max(self.nbest, k))._replace(tags=tags)
         columns = [lists.numbers[:, 0]]
         if "logp" in self.features:
-            assert known.states is not None
-            columns.append(candidates.likely(lists, known.states.score(bank, lists.firsts, lists.heads, self.workers)))
+            assert states is not None
+            columns.append(candidates.likely(lists, states.score(bank, lists.firsts, lists.heads, self.workers)))
         if "structure" in self.features:
-            assert known.valences is not None
-            columns.append(candidates.valences_of(lists, known.valences, self.workers))
+            columns.append(candidates.scores_of(lists, valences, self.workers, kernels.valences))
         return lists._replace(numbers=np.ascontiguousarray(np.column_stack(columns)))
 
     def _learn(self, every: Judged, folds: list[Judged], dev: Judged | None, checkpoint: Checkpoint) -> np.ndarray:
@@ -228,7 +225,7 @@ class Reranker(RerankSettings, container.Model):
         """The lists of sentences, with numbers as they are found (the parser's score first), of at least k trees, and
         the score of every tree, float64 (n_trees,); ``found``: what ``lists_of`` returned for them, if it is known."""
         found = found or candidates.lists_of(self.parser_, bank, max(self.nbest, k))
-        lists = self._numbered(found, bank, _Known(self.latent_, self.valences_), k)
+        lists = self._numbered(found, bank, self.latent_, self.valences_, k)
         ranking = candidates.ranking_of(self, np.concatenate([self.weights_.astype(np.float64), self.number_weights_]))
         return lists, candidates.scores_of(candidates.standardised(lists, self.deviations_)[0], ranking, self.workers)
 

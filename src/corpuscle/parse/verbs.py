@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
+from itertools import product
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +27,7 @@ from corpuscle.verbs import (
     Table,
     a_model,
     evaluates,
+    made_by,
     path,
     read_by,
     setting,
@@ -54,7 +56,7 @@ _classes = partial(a_model, "classes", "words.exchange", "words.brown", option=T
 
 def _read_by(function: str, help: str = "", **facts: Any) -> Any:
     """What a function of this module reads."""
-    return Input(f"corpuscle.parse.verbs:{function}", help, **facts)
+    return made_by(f"corpuscle.parse.verbs:{function}", help, **facts)
 
 
 def _trees(help: str = "", **facts: Any) -> Any:
@@ -250,7 +252,6 @@ def rerank(
     vectors: Any = _read_by(
         "read_vectors",
         "Vectors of words for log p, a model or word2vec text; else from the trees.",
-        default=None,
         option=True,
     ),
     dev: Treebank | None = _trees(
@@ -268,10 +269,9 @@ def rerank(
         **model.provenance_, "tuned": sorted(model.chosen_), "passes": model.chosen_.get("passes", model.passes),
         "base_weight": float(model.number_weights_[0]), "number_weights": model.number_weights_[1:],
     }  # fmt: skip
-    shares = (
-        f"the first of each list {percent(figures['uas_lists'])} right, the best {percent(figures['oracle_lists'])}"
-    )
-    return Learned(model, figures, "{trees:,} trees of {sentences:,} sentences, ".format_map(figures) + shares)
+    first, best = percent(figures["uas_lists"]), percent(figures["oracle_lists"])
+    told = "{trees:,} trees of {sentences:,} sentences, the first of each list".format_map(figures)
+    return Learned(model, figures, f"{told} {first} right, the best {best}")
 
 
 @verb("parse", "parse curve trees.parser train.conllu dev.conllu", work=True)
@@ -307,8 +307,7 @@ def apply(
     ),
     confidence: bool = setting("Write how likely each arc is into MISC (Confidence=).", default=False),
 ) -> Treebank:
-    """Parse a CoNLL-U file (.conllu, stdin) by its words and tags, or a text, one sentence of words a line; writes
-    CoNLL-U."""
+    """Parse a CoNLL-U file (.conllu, stdin) by its words and tags, or text, a sentence per line; writes CoNLL-U."""
     if nbest is not None and confidence:
         raise SettingError("--confidence is of the best tree: not with --nbest")
     return model.best_trees(input, nbest) if nbest else model.annotate(input, confidence=confidence)
@@ -321,8 +320,8 @@ def probability(
     """How likely the words of each sentence are given its tree, by the hidden states of a re-ranker."""
     found = model.probability(bank)
     columns = ("sentence", "words", "logp", "positive")
-    values = (bank.corpus.lengths.tolist(), found.logs.tolist(), found.known.tolist())
-    rows = [(i, *row) for i, row in enumerate(zip(*values, strict=True), 1)]
+    numbers = range(1, len(bank) + 1)
+    rows = list(zip(numbers, bank.corpus.lengths.tolist(), found.logs.tolist(), found.known.tolist(), strict=True))
     figures = {
         "sentences": len(rows), "tokens": bank.corpus.n_tokens, "logp": float(found.logs[found.known].sum()),
         "not_positive": int((~found.known).sum()), "trees": [dict(zip(columns, row, strict=True)) for row in rows],
@@ -519,12 +518,10 @@ def parse_typed(model: DependencyParser, text: Treebank = treebank(raw=True), *,
     parsed = model.annotate(model.tagged_by(tagger, text), confidence=model.CALIBRATED)
     found = treebank_as_json(parsed, "Confidence" if model.CALIBRATED else "")
     for sentence in found["sentences"]:
-        words = sentence["words"]
-        tags: Any = [word.get("upos", "_") for word in words]
-        shown = [[word.get(name, none) for word in words] for name, none in (("form", ""), ("head", 0), ("deprel", ""))]
-        sure = [word["confidence"] for word in words] if model.CALIBRATED else None
-        tags = tags if any(tag != "_" for tag in tags) else None
-        sentence["svg"] = draw_arcs(*shown, tags=tags, confidence=sure)
+        fields = ("form", ""), ("head", 0), ("deprel", ""), ("upos", "_")
+        *shown, tags = ([word.get(name, none) for word in sentence["words"]] for name, none in fields)
+        sure = [word["confidence"] for word in sentence["words"]] if model.CALIBRATED else None
+        sentence["svg"] = draw_arcs(*shown, tags=tags if any(tag != "_" for tag in tags) else None, confidence=sure)
     return found
 
 
@@ -554,18 +551,19 @@ def warm() -> None:
     small: dict[str, Any] = {"hash_bits": 10, "relation_bits": 8}
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "model")
-        for order in (1, 2):
-            for decode in ("projective", "nonprojective"):
-                trees = 1 if order == 2 and decode == "nonprojective" else 2
-                with (keep := Keep(path)).stack:
-                    base = MstParser(order=order, decode=decode, passes=1, trees=trees, **small)
-                    train(base, bank, keep=keep).model.save(path)
-                apply(path, bank, confidence=True)
-                if trees > 1:
-                    apply(path, bank, nbest=2)
-        pairs = PairParser(passes=2, **small)
-        with (keep := Keep(path)).stack:
-            train(pairs, bank, keep=keep).model.save(path)
+
+        def learned(model: Any) -> Any:
+            with (keep := Keep(path)).stack:
+                train(model, bank, keep=keep).model.save(path)
+            return model
+
+        for order, decode in product((1, 2), ("projective", "nonprojective")):
+            trees = 1 if order == 2 and decode == "nonprojective" else 2
+            base = learned(MstParser(order=order, decode=decode, passes=1, trees=trees, **small))
+            apply(path, bank, confidence=True)
+            if trees > 1:
+                apply(path, bank, nbest=2)
+        pairs = learned(PairParser(passes=2, **small))
         for decoder in ("eisner", "chart", "mst"):
             saved = read(path)
             saved.header["settings"]["decoder"][0] = decoder

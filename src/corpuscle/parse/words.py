@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from corpuscle.hashing import hashes_of
-from corpuscle.parse.kernels.features import BOTH, COLLINS, LENGTH, Layers
+from corpuscle.parse.kernels.features import BOTH, COLLINS, LENGTH, TAG_BITS, Layers
 from corpuscle.text.corpus import starts_of
 from corpuscle.text.treebank import Treebank
 from corpuscle.words import WordFeatures
@@ -28,9 +28,6 @@ _VERBS = ("VERB", "AUX")
 PREFIX = 5
 """Words that are longer than this have a prefix of as many letters beside them."""
 _OUTSIDE = ("<before>", "<root>", "<after>")
-_TAG_BITS = 10
-N_TAGS = 1 << _TAG_BITS
-"""Tags as numbers, the first bits of their hashes, are below this."""
 _USUAL = 0.5
 
 
@@ -99,7 +96,6 @@ def layers_of(
     lexical += list((known or WordFeatures.none()).of(forms).T)
     rows = [laid_out(hashes, corpus.tokens) for hashes in lexical] + [layer(name) for name in sources]
     hashed = np.array([layer(name) for name in tags])
-    pairs = np.array([(row, 0) for row in range(len(rows))], np.int64)
-    numbers = (hashed >> np.uint64(64 - _TAG_BITS)).astype(np.int32)
+    numbers = (hashed >> np.uint64(64 - TAG_BITS)).astype(np.int32)
     marks = (np.zeros(0, np.int32),) * 2 if distance == "length" else marks_before(bank, tags[0], starts)
-    return Layers(starts, np.array(rows), hashed, numbers, pairs, DISTANCES[distance], *marks)
+    return Layers(starts, np.array(rows), hashed, numbers, DISTANCES[distance], *marks)

@@ -43,7 +43,7 @@ import numpy as np
 from corpuscle.compiled import kernel, part
 from corpuscle.engine.dp import MAX, SUM
 from corpuscle.engine.dp.cky import cell_of
-from corpuscle.grammar.kernels.spans import best_brackets, span_chart
+from corpuscle.grammar.kernels.spans import _longest, best_brackets, span_chart
 
 MEAN, LEAST_SQUARES = 0, 1
 TIE = 1e-12
@@ -66,7 +66,8 @@ class Leanings(NamedTuple):
 class Evolution(NamedTuple):
     """The table of a program, each float64 (n + 1, n + 1, n + 1) by span and split.
 
-    - ``score``: of everything below a node that splits there; ``left``, ``right``: what its children add to that;
+    - ``score``: of everything below a node that splits there, 0 for single words; ``left``, ``right``: what its
+      children add to that;
     - ``outside``: of everything else, after ``marginals``.
     """
 
@@ -76,9 +77,11 @@ class Evolution(NamedTuple):
     outside: np.ndarray
 
 
-def evolution_for(n: int) -> Evolution:
+@part
+def evolution_for(n):
     """Room for sentences of up to n words."""
-    return Evolution(*(np.zeros((n + 1, n + 1, n + 1)) for _ in Evolution._fields))
+    cube = (n + 1, n + 1, n + 1)
+    return Evolution(np.zeros(cube), np.zeros(cube), np.zeros(cube), np.zeros(cube))
 
 
 @part
@@ -182,10 +185,10 @@ def evolution(semiring: int) -> Any:
         for root in range(1, n):
             value = -math.inf
             if leanings.roots[root] > -math.inf:
-                for s in range(0 if root == 1 else 1, 1 if root == 1 else root):
-                    below = 0.0 if root == 1 else score[0, root, s]
-                    for t in range(n if root == n - 1 else root + 1, n + 1 if root == n - 1 else n):
-                        one = below + (0.0 if root == n - 1 else score[root, n, t])
+                # a single word has one split, at its outer end: 0 on the left, n on the right
+                for s in range(min(1, root - 1), max(1, root)):
+                    for t in range(root + 1, max(n, root + 2)):
+                        one = score[0, root, s] + score[root, n, t]
                         one += leanings.roots[root] - _at_root(sums, n, s, root, t, estimator)
                         value = _log_add(value, one) if semiring == SUM else max(value, one)
             left[0, n, root] = right[0, n, root] = value
@@ -208,10 +211,9 @@ def best_tree(sums, n, estimator, leanings, table, brackets, lengths, leaves):
         if table.left[0, n, r] > best + TIE:
             root, best = r, table.left[0, n, r]
     left_split, right_split, best = 0, n, -math.inf
-    for s in range(0 if root == 1 else 1, 1 if root == 1 else root):
-        below = 0.0 if root == 1 else score[0, root, s]
-        for t in range(n if root == n - 1 else root + 1, n + 1 if root == n - 1 else n):
-            one = below + (0.0 if root == n - 1 else score[root, n, t]) - _at_root(sums, n, s, root, t, estimator)
+    for s in range(min(1, root - 1), max(1, root)):
+        for t in range(root + 1, max(n, root + 2)):
+            one = score[0, root, s] + score[root, n, t] - _at_root(sums, n, s, root, t, estimator)
             if one > best + TIE:
                 left_split, right_split, best = s, t, one
     edge = _at_root(sums, n, left_split, root, right_split, estimator)
@@ -252,15 +254,11 @@ def marginals(sums, n, estimator, leanings, table, total, shares, roots):
         roots[root] = math.exp(table.left[0, n, root] - total)
         if leanings.roots[root] == -math.inf:
             continue
-        for s in range(0 if root == 1 else 1, 1 if root == 1 else root):
-            for t in range(n if root == n - 1 else root + 1, n + 1 if root == n - 1 else n):
+        for s in range(min(1, root - 1), max(1, root)):
+            for t in range(root + 1, max(n, root + 2)):
                 edge = leanings.roots[root] - _at_root(sums, n, s, root, t, estimator)
-                if root > 1:
-                    other = 0.0 if root == n - 1 else score[root, n, t]
-                    outside[0, root, s] = _log_add(outside[0, root, s], edge + other)
-                if root < n - 1:
-                    other = 0.0 if root == 1 else score[0, root, s]
-                    outside[root, n, t] = _log_add(outside[root, n, t], edge + other)
+                outside[0, root, s] = _log_add(outside[0, root, s], edge + score[root, n, t])
+                outside[root, n, t] = _log_add(outside[root, n, t], edge + score[0, root, s])
     shares[0, n] = 1.0
     for width in range(n - 1, 1, -1):
         for i in range(n - width + 1):
@@ -324,19 +322,14 @@ def shortest_trees(words, starts, roots, root_starts, metric, rules, weigh, foun
     begin at ``starts``; ``roots``: for each sentence n + 1 logarithms of weights of the first word of the right part,
     beginning at ``root_starts``. ``weigh``: whether how likely brackets are is asked for; ``rules``: that of
     ``spans``, as a logarithm."""
-    longest = 0
-    for sentence in range(len(starts) - 1):
-        longest = max(longest, starts[sentence + 1] - starts[sentence])
+    longest = _longest(np.diff(starts))
     room = longest + 1
-    distances, sums, scaled = np.zeros((room, room)), np.zeros((room, room)), np.zeros((room, room))
+    distances, sums, spans = np.zeros((room, room)), np.zeros((room, room)), np.zeros((room, room))
     shares, chances, cells = np.zeros((room, room)), np.zeros(room), np.zeros(longest * room // 2)
     chart, tree = span_chart(longest, 1), np.zeros((2 * room, 3), np.int32)
     symbols, kinds = words
-    spans, lean, ends = np.zeros((room, room)), np.zeros(room), np.zeros(room)
-    for width in range(room):
-        lean[width] = metric.lean[min(width, len(metric.lean) - 1)]
-    cube = (room, room, room)
-    table = Evolution(np.zeros(cube), np.zeros(cube), np.zeros(cube), np.zeros(cube))
+    ends, lean = np.zeros(room), metric.lean[np.minimum(np.arange(room), len(metric.lean) - 1)]
+    table = evolution_for(longest)
     farthest, put = metric.table.shape[2] - 1, 0
     for sentence in range(len(starts) - 1):
         begin, n = starts[sentence], starts[sentence + 1] - starts[sentence]
@@ -361,13 +354,10 @@ def shortest_trees(words, starts, roots, root_starts, metric, rules, weigh, foun
         found.costs[sentence] = -best_evolution(sums, n, metric.estimator, leanings, table)
         best_tree(sums, n, metric.estimator, leanings, table, brackets, lengths, leaves)
         if weigh or metric.risk:
-            for a in range(n + 1):
-                for b in range(n + 1):
-                    scaled[a, b] = sums[a, b] / metric.temperature
-                    spans[a, b] /= metric.temperature
-            leanings = Leanings(own, lean / metric.temperature, spans)
-            total = sum_evolution(scaled, n, metric.estimator, leanings, table)
-            marginals(scaled, n, metric.estimator, leanings, table, total, shares, chances)
+            sums[:] /= metric.temperature
+            leanings = Leanings(own, lean / metric.temperature, spans / metric.temperature)
+            total = sum_evolution(sums, n, metric.estimator, leanings, table)
+            marginals(sums, n, metric.estimator, leanings, table, total, shares, chances)
             if metric.risk:
                 for i in range(n):
                     for j in range(i + 1, n + 1):

@@ -117,11 +117,11 @@ def random_splits(lengths, shares):
 
 
 @kernel
-def random_bracketing(i, j, draws, brackets):
-    """Draw a bracketing of words i..j by uniform splits: ``brackets`` int32 (j - i - 1, 2), preorder."""
-    todo, waiting, found = np.empty((j - i + 1, 2), np.int64), 0, 0
-    if j - i > 1:
-        todo[0, 0], todo[0, 1], waiting = i, j, 1
+def random_bracketing(n, draws, brackets):
+    """Draw a bracketing of n words by uniform splits: ``brackets`` int32 (n - 1, 2), preorder."""
+    todo, waiting, found = np.empty((n + 1, 2), np.int64), 0, 0
+    if n > 1:
+        todo[0, 0], todo[0, 1], waiting = 0, n, 1
     while waiting:
         waiting -= 1
         a, b = todo[waiting, 0], todo[waiting, 1]
@@ -132,19 +132,6 @@ def random_bracketing(i, j, draws, brackets):
             if last - first > 1:
                 todo[waiting, 0], todo[waiting, 1] = first, last
                 waiting += 1
-
-
-@kernel
-def mark_brackets(brackets, lengths, shares):
-    """Let ``shares`` be 1 for single words and for the brackets of each sentence, given one after the other."""
-    at, taken = 0, 0
-    for n in lengths:
-        for i in range(n):
-            shares[at + i] = 1.0
-        for which in range(max(0, n - 1)):
-            shares[at + cell_of(n, brackets[taken + which, 0], brackets[taken + which, 1])] = 1.0
-        taken += max(0, n - 1)
-        at += n * (n + 1) // 2
 
 
 @kernel

@@ -98,7 +98,9 @@ def _slots_for(n_pairs, most):
 
 @part(inline=True)
 def _take(pair, cell, size, rules, items, slots):
-    """A row of zeros for a pair that is seen for the first time, if it is of any use; returns its number."""
+    """The number of a pair's row, negative if it is of no use, and whether it is new: zeros."""
+    if slots.slot[pair] != _UNSEEN:
+        return slots.slot[pair], False
     slots.touched[slots.used[0]] = pair
     slots.used[0] += 1
     slot = _USELESS
@@ -109,7 +111,7 @@ def _take(pair, cell, size, rules, items, slots):
             slots.rows[slot, :size] = 0.0
             break
     slots.slot[pair] = slot
-    return slot
+    return slot, slot >= 0
 
 
 @part(inline=True)
@@ -173,8 +175,7 @@ def inside_vectors(n, rules, latent, items, root, vectors, exponents):
                 a, b = exponents[cell_of(n, i, k)], exponents[cell_of(n, k, j)]
                 if a > DEAD and b > DEAD:
                     scale = max(scale, a + b)
-            for at in range(items.places[items.starts[cell]], items.places[items.starts[cell + 1]]):
-                vectors[at] = 0.0
+            vectors[items.places[items.starts[cell]] : items.places[items.starts[cell + 1]]] = 0.0
             if scale == DEAD or items.starts[cell] == items.starts[cell + 1]:
                 exponents[cell] = DEAD
                 continue
@@ -187,15 +188,13 @@ def inside_vectors(n, rules, latent, items, root, vectors, exponents):
                 for x in range(items.starts[a], items.starts[a + 1]):
                     for y in range(items.starts[b], items.starts[b + 1]):
                         pair = latent.pair_of[items.symbols[x], items.symbols[y]]
-                        if pair < 0 or slots.slot[pair] == _USELESS:
+                        if pair < 0:
                             continue
                         lefts = items.places[x + 1] - items.places[x]
                         rights = items.places[y + 1] - items.places[y]
-                        slot = slots.slot[pair]
-                        if slot == _UNSEEN:
-                            slot = _take(pair, cell, lefts * rights, rules, items, slots)
-                            if slot == _USELESS:
-                                continue
+                        slot, _ = _take(pair, cell, lefts * rights, rules, items, slots)
+                        if slot < 0:
+                            continue
                         row = slots.rows[slot]
                         for left in range(lefts):
                             value = factor * vectors[items.places[x] + left]
@@ -255,20 +254,19 @@ def outside_vectors(n, rules, latent, items, root, vectors, exponents, outside):
                 for x in range(items.starts[a], items.starts[a + 1]):
                     for y in range(items.starts[b], items.starts[b + 1]):
                         pair = latent.pair_of[items.symbols[x], items.symbols[y]]
-                        if pair < 0 or slots.slot[pair] == _USELESS:
+                        if pair < 0:
                             continue
                         lefts = items.places[x + 1] - items.places[x]
                         rights = items.places[y + 1] - items.places[y]
-                        slot = slots.slot[pair]
-                        if slot == _UNSEEN:
-                            slot = _take(pair, cell, lefts * rights, rules, items, slots)
-                            if slot == _USELESS:
-                                continue
+                        slot, new = _take(pair, cell, lefts * rights, rules, items, slots)
+                        if slot < 0:
+                            continue
+                        row = slots.rows[slot]
+                        if new:
                             for r in range(rules.pair_starts[pair], rules.pair_starts[pair + 1]):
                                 item = items.number[cell, rules.parents[r]]
                                 if item >= 0:
-                                    _flow(r, item, rules, latent, items, outside, slots.rows[slot])
-                        row = slots.rows[slot]
+                                    _flow(r, item, rules, latent, items, outside, row)
                         for left in range(lefts):
                             value, passed = factor * vectors[items.places[x] + left], 0.0
                             for right in range(rights):
@@ -300,8 +298,7 @@ def best_rules(n, rules, latent, items, vectors, exponents, outside, plain, scor
         for i in range(n + 1 - width):
             j = i + width
             cell = cell_of(n, i, j)
-            for item in range(items.starts[cell], items.starts[cell + 1]):
-                scores[item] = -math.inf
+            scores[items.starts[cell] : items.starts[cell + 1]] = -math.inf
             if items.starts[cell] == items.starts[cell + 1]:
                 continue
             seen = 0
@@ -456,10 +453,7 @@ class States(NamedTuple):
 def expect(data, pairs, rules, states, counts):
     """``counts`` += what is expected of the hidden states of all trees; returns the sum of their log probabilities.
     ``pairs``: int64 (n_nodes,), the tag and word of tags."""
-    most = states.root.shape[1]
-    longest = 0
-    for tree in range(len(data.starts) - 1):
-        longest = max(longest, data.starts[tree + 1] - data.starts[tree])
+    most, longest = states.root.shape[1], np.max(np.diff(data.starts))
     inside, outside = np.zeros((longest, most)), np.zeros((longest, most))
     lefts, rights, tops = np.zeros((longest, most)), np.zeros((longest, most)), np.zeros(longest)
     whole = 0.0

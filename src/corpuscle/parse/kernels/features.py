@@ -6,7 +6,7 @@ constants, one a role, is a hash of all of them; the template is one more summan
 
 For an arc from h to m, with lexical value w (form, prefix, ...), tag t, and those of the neighbours of a position:
 
-- from each pair of a lexical layer and a tag layer: the head's (w t), (w), (t); the modifier's; and of both (w t w t),
+- from each lexical layer, with the first tag layer: the head's (w t), (w), (t); the modifier's; and of both (w t w t),
   (t w t), (w w t), (w t t), (w t w), (w w), (t t);
 - from each tag layer: (t b t) for every distinct tag b between them; (t t+1 t-1 t), (t-1 t t-1 t), (t t+1 t t+1),
   (t-1 t t t+1), and each with one neighbour left out.
@@ -31,6 +31,9 @@ from corpuscle.compiled import part
 
 LENGTH, COLLINS, BOTH = 0, 1, 2
 """The distance that features are combined with."""
+TAG_BITS = 10
+N_TAGS = 1 << TAG_BITS
+"""Tags as numbers, the first bits of their hashes, are below this."""
 
 _HEAD, _MODIFIER, _THIRD, _FOURTH = (np.uint64(odd) for odd in (
     0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9, 0xD6E8FEB86659FD93
@@ -51,7 +54,6 @@ class Layers(NamedTuple):
     - ``starts``: int64 (n_sentences + 1,);
     - ``lexical``: uint64 (lexical layers, places), hashes of forms and the like, 0 where there is none;
     - ``tags``: uint64 (tag layers, places), hashes of tags; ``numbers``: int32 (tag layers, places), tags as numbers;
-    - ``pairs``: int64 (n_pairs, 2), a lexical layer and the tag layer that goes with it;
     - ``distance``: LENGTH, COLLINS or BOTH; ``verbs``, ``commas``: int32 (places + 1,), how many there are before each
       place, empty where the distance is the length.
     """
@@ -60,7 +62,6 @@ class Layers(NamedTuple):
     lexical: np.ndarray
     tags: np.ndarray
     numbers: np.ndarray
-    pairs: np.ndarray
     distance: int
     verbs: np.ndarray
     commas: np.ndarray
@@ -137,18 +138,14 @@ def _tag_features(tags, h, m, first, spread, shift, places, count):
     ht, mt = tags[h] * _HEAD, tags[m] * _MODIFIER
     before_h, after_h = tags[h - 1] * _THIRD, tags[h + 1] * _FOURTH
     before_m, after_m = tags[m - 1] * _FIFTH, tags[m + 1] * _SIXTH
-    count = _add(ht, first, spread, shift, places, count)
-    count = _add(mt, first + 1, spread, shift, places, count)
     both = ht + mt
-    count = _add(both, first + 2, spread, shift, places, count)
-    count = _add(both + after_h + before_m, first + 3, spread, shift, places, count)
-    count = _add(both + before_h + before_m, first + 4, spread, shift, places, count)
-    count = _add(both + after_h + after_m, first + 5, spread, shift, places, count)
-    count = _add(both + before_h + after_m, first + 6, spread, shift, places, count)
-    count = _add(both + after_h, first + 7, spread, shift, places, count)
-    count = _add(both + before_h, first + 8, spread, shift, places, count)
-    count = _add(both + before_m, first + 9, spread, shift, places, count)
-    return _add(both + after_m, first + 10, spread, shift, places, count)
+    for value in (
+        ht, mt, both, both + after_h + before_m, both + before_h + before_m, both + after_h + after_m,
+        both + before_h + after_m, both + after_h, both + before_h, both + before_m, both + after_m,
+    ):  # fmt: skip
+        count = _add(value, first, spread, shift, places, count)
+        first += 1
+    return count
 
 
 @part
@@ -164,11 +161,9 @@ def arc_features(layers, base, h, m, shift, marks, places):
         answers = 16 * (1 + collins(layers.verbs, layers.commas, hp, mp))
         apart = answers if layers.distance == COLLINS else answers + apart
     spread = np.uint64(apart) * _SIXTH
-    for pair in range(len(layers.pairs)):
-        lexical, tags = layers.lexical[layers.pairs[pair, 0]], layers.tags[layers.pairs[pair, 1]]
-        count = _lexical_features(
-            lexical[hp], tags[hp], lexical[mp], tags[mp], _LEXICAL + 1000 * pair, spread, shift, places, count
-        )
+    for layer in range(len(layers.lexical)):
+        words, tags, first = layers.lexical[layer], layers.tags[0], _LEXICAL + 1000 * layer
+        count = _lexical_features(words[hp], tags[hp], words[mp], tags[mp], first, spread, shift, places, count)
     low, high = (hp, mp) if h < m else (mp, hp)
     for layer in range(len(layers.tags)):
         tags, numbers, first = layers.tags[layer], layers.numbers[layer], _TAGS + 1000 * layer

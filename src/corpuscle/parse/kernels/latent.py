@@ -99,24 +99,17 @@ class Observables(NamedTuple):
     stops: np.ndarray
 
 
-class SumRoom(NamedTuple):
-    """Room for sums over the children of each word: ``sums`` (2, longest, k), ``counts`` (2, longest)."""
-
-    sums: np.ndarray
-    counts: np.ndarray
-
-
 class ListRoom(NamedTuple):
     """Room for the trees of one sentence: children in linked lists (``first`` int32 (2, n + 1), ``next`` int32
-    (n + 1,)), how many of them ``wait`` int32 (n + 1,), the subtree of each word (``subtree`` int32 (n + 1,)), a
-    ``stack`` int32 (n + 1,); of each known subtree its word, its children's subtrees (``below``, from ``begin`` on),
-    its vector and the logarithm of its scale; a hash ``table`` int32 of them; two vectors."""
+    (n + 1,)); of each word how many children ``wait``, its ``subtree``, and the ``order`` of words, int32 (n + 1,); of
+    each known subtree its word, its children's subtrees (``below``, from ``begin`` on), its vector and the logarithm
+    of its scale; a hash ``table`` int32 of them; two vectors."""
 
     first: np.ndarray
     next: np.ndarray
     wait: np.ndarray
     subtree: np.ndarray
-    stack: np.ndarray
+    order: np.ndarray
     word: np.ndarray
     begin: np.ndarray
     below: np.ndarray
@@ -135,19 +128,14 @@ def moments_for(k: int, marks: int = 0) -> Moments:
     )
 
 
-def sum_room(longest: int, k: int) -> SumRoom:
-    """Room for sentences of up to so many words."""
-    return SumRoom(np.zeros((2, longest + 1, k)), np.zeros((2, longest + 1)))
-
-
 def list_room(longest: int, trees: int, k: int) -> ListRoom:
-    """Room for lists of up to so many trees of sentences of up to so many words."""
+    """Room for lists of up to ``trees`` trees of sentences of up to ``longest`` words."""
     words, most = longest + 1, max(1, longest * trees)
-    follow, wait, subtree, stack = np.zeros((4, words), np.int32)
+    follow, wait, subtree, order = np.zeros((4, words), np.int32)
     table = np.zeros(1 << (2 * most).bit_length(), np.int32)
     word, begin, below = np.zeros(most, np.int32), np.zeros(most + 1, np.int64), np.zeros(most, np.int32)
     return ListRoom(
-        np.zeros((2, words), np.int32), follow, wait, subtree, stack, word, begin, below,
+        np.zeros((2, words), np.int32), follow, wait, subtree, order, word, begin, below,
         np.zeros((most, k)), np.zeros(most), table, np.zeros((2, k)),
     )  # fmt: skip
 
@@ -162,10 +150,11 @@ def _outer(a, b, scale, target):
 
 
 @kernel
-def add_triples(trees, first, last, basis, stop, which, by_nodes, moments, room):
+def add_triples(trees, first, last, basis, stop, which, by_nodes, moments):
     """Add the triples of the sentences ``first`` to ``last``; ``stop``: the symbol of stops, -1 if there are none;
     ``which``: see ``PAIRS``; ``by_nodes``: all triples with the same middle word count as one."""
-    sums, counts = room.sums, room.counts
+    longest = np.max(np.diff(trees.starts[first : last + 1]))
+    sums, counts = np.zeros((2, longest, basis.shape[1])), np.zeros((2, longest))  # over the children of each word
     for sentence in range(first, last):
         begin = trees.starts[sentence]
         n = trees.starts[sentence + 1] - begin
@@ -265,20 +254,16 @@ def _inside(model, node, word, tag, children, room, value):
         log = _operate(value, model.operators[word], spare)
     if len(model.tags) > 0:
         log += _operate(value, model.tags[tag], spare)
-    side = LEFT
-    for c in range(len(children)):
-        child = children[c]
-        if room.word[child] > node and side == LEFT:
-            if len(model.stops) > 0:
-                log += _apply(value, model.maps, model.stops[LEFT], spare)
-            side = RIGHT
-        passed[:] = 0.0
-        _through(room.values[child], model.steps[side], 1.0, passed)
-        log += room.logs[child] + _apply(value, model.maps, passed, spare)
-    if len(model.stops) > 0:
-        if side == LEFT:
-            log += _apply(value, model.maps, model.stops[LEFT], spare)
-        log += _apply(value, model.maps, model.stops[RIGHT], spare)
+    at = 0
+    for side in range(2):  # left children outward, then the left stop; then those on the right
+        while at < len(children) and (side == RIGHT or room.word[children[at]] < node):
+            child = children[at]
+            passed[:] = 0.0
+            _through(room.values[child], model.steps[side], 1.0, passed)
+            log += room.logs[child] + _apply(value, model.maps, passed, spare)
+            at += 1
+        if len(model.stops) > 0:
+            log += _apply(value, model.maps, model.stops[side], spare)
     return log
 
 
@@ -315,14 +300,35 @@ def _subtree(model, node, word, tag, room, known):
 
 
 @part(bare=True)
+def _bottom_up(heads, wait, order):
+    """``order`` := the words of a tree, children before heads; ``wait`` (n + 1,): how many children are still to
+    come."""
+    n = len(heads)
+    wait[: n + 1] = 0
+    for j in range(n):
+        wait[heads[j]] += 1
+    done = 0
+    for j in range(1, n + 1):
+        if wait[j] == 0:
+            order[done] = j
+            done += 1
+    at = 0
+    while at < done:
+        head = heads[order[at] - 1]
+        at += 1
+        wait[head] -= 1
+        if head > 0 and wait[head] == 0:
+            order[done] = head
+            done += 1
+
+
+@part(bare=True)
 def _link(heads, room):
-    """Lists of the children of every word of a tree, outward, and how many there are."""
+    """Lists of the children of every word of a tree, outward."""
     n = len(heads)
     room.first[:, : n + 1] = 0
-    room.wait[: n + 1] = 0
     for j in range(1, n + 1):
         head = heads[j - 1]
-        room.wait[head] += 1
         if head > j:
             room.next[j] = room.first[LEFT, head]
             room.first[LEFT, head] = j
@@ -337,22 +343,11 @@ def _link(heads, room):
 def _score_tree(model, words, tags, heads, room, known):
     """The sign and the logarithm of the magnitude of p(words | tree), and how many subtrees are known then."""
     _link(heads, room)
-    waiting = 0
-    for j in range(1, len(heads) + 1):
-        if room.wait[j] == 0:
-            room.stack[waiting] = j
-            waiting += 1
-    while waiting > 0:
-        waiting -= 1
-        node = room.stack[waiting]
-        number = _subtree(model, node, words[node - 1], tags[node - 1], room, known)
-        known = max(known, number + 1)
-        room.subtree[node] = number
-        head = heads[node - 1]
-        room.wait[head] -= 1
-        if head > 0 and room.wait[head] == 0:
-            room.stack[waiting] = head
-            waiting += 1
+    _bottom_up(heads, room.wait, room.order)
+    for at in range(len(heads)):
+        node = room.order[at]
+        room.subtree[node] = _subtree(model, node, words[node - 1], tags[node - 1], room, known)
+        known = max(known, room.subtree[node] + 1)
     sign, log = 1.0, 0.0
     child = room.first[RIGHT, 0]
     while child > 0:
@@ -412,60 +407,22 @@ class Expectations(NamedTuple):
     log: np.ndarray
 
 
-class UpDown(NamedTuple):
-    """Room: ``beta``, ``message``, ``gamma`` (longest + 1, k), ``order`` and ``wait`` int32 (longest + 1,)."""
-
-    beta: np.ndarray
-    message: np.ndarray
-    gamma: np.ndarray
-    order: np.ndarray
-    wait: np.ndarray
-
-
 def expectations_for(states: States) -> Expectations:
     """Counts of nothing."""
-    kept = (np.zeros_like(array) for array in states[:4])
-    start, steps, words, tags = kept
+    start, steps, words, tags = (np.zeros_like(array) for array in states[:4])
     return Expectations(start, steps, words, tags, np.zeros(len(start)), np.zeros(1))
 
 
-def up_down(longest: int, k: int) -> UpDown:
-    """Room for sentences of up to so many words."""
-    beta, message, gamma = np.zeros((3, longest + 1, k))
-    order, wait = np.zeros((2, longest + 1), np.int32)
-    return UpDown(beta, message, gamma, order, wait)
-
-
-@part(bare=True)
-def _bottom_up(heads, room):
-    """``order`` := the words of a tree, children before heads."""
-    n = len(heads)
-    room.wait[: n + 1] = 0
-    for j in range(n):
-        room.wait[heads[j]] += 1
-    done = 0
-    for j in range(1, n + 1):
-        if room.wait[j] == 0:
-            room.order[done] = j
-            done += 1
-    at = 0
-    while at < done:
-        head = heads[room.order[at] - 1]
-        at += 1
-        room.wait[head] -= 1
-        if head > 0 and room.wait[head] == 0:
-            room.order[done] = head
-            done += 1
-
-
 @kernel
-def expect(trees, first, last, states, room, found):
+def expect(trees, first, last, states, found):
     """Add the expected counts of the trees of the sentences ``first`` to ``last`` to ``found``."""
-    k = len(states.start)
+    k, longest = len(states.start), np.max(np.diff(trees.starts[first : last + 1]))
+    beta, message, gamma = np.zeros((longest + 1, k)), np.zeros((longest + 1, k)), np.zeros((longest + 1, k))
+    order, wait = np.zeros(longest + 1, np.int32), np.zeros(longest + 1, np.int32)
     for sentence in range(first, last):
         begin, end = trees.starts[sentence], trees.starts[sentence + 1]
         heads, n = trees.heads[begin:end], end - begin
-        _bottom_up(heads, room)
+        _bottom_up(heads, wait, order)
         for j in range(1, n + 1):
             word, tag = trees.symbols[begin + j - 1], trees.marks[begin + j - 1]
             for h in range(k):
@@ -474,53 +431,53 @@ def expect(trees, first, last, states, room, found):
                     value *= states.tags[tag, h]
                 if len(states.stops) > 0:
                     value *= states.stops[LEFT, h] * states.stops[RIGHT, h]
-                room.beta[j, h] = value
+                beta[j, h] = value
         # upwards: a word is complete when all of its children have sent their messages
         for at in range(n):
-            j = room.order[at]
+            j = order[at]
             largest = 0.0
             for h in range(k):
-                largest = max(largest, room.beta[j, h])
+                largest = max(largest, beta[j, h])
             found.log[0] += np.log(largest)  # beta is scaled, the log likelihood keeps what was taken out
             head = heads[j - 1]
             for h in range(k):
-                room.beta[j, h] /= largest
+                beta[j, h] /= largest
             if head > 0:
                 step = states.steps[LEFT if j < head else RIGHT]
                 for h in range(k):
-                    room.message[j, h] = 0.0
+                    message[j, h] = 0.0
                 for c in range(k):
-                    part = room.beta[j, c]
+                    part = beta[j, c]
                     for h in range(k):
-                        room.message[j, h] += part * step[c, h]
+                        message[j, h] += part * step[c, h]
                 for h in range(k):
-                    room.beta[head, h] *= room.message[j, h]
+                    beta[head, h] *= message[j, h]
         # downwards: gamma is the distribution of a word's state, given the whole sentence
         for at in range(n - 1, -1, -1):
-            j = room.order[at]
+            j = order[at]
             head = heads[j - 1]
-            gamma = room.gamma[j]
-            gamma[:] = 0.0
+            own = gamma[j]
+            own[:] = 0.0
             if head == 0:
                 total = 0.0
                 for h in range(k):
-                    gamma[h] = states.start[h] * room.beta[j, h]
-                    total += gamma[h]
+                    own[h] = states.start[h] * beta[j, h]
+                    total += own[h]
                 found.log[0] += np.log(total)
                 for h in range(k):
-                    gamma[h] /= total
-                    found.start[h] += gamma[h]
+                    own[h] /= total
+                    found.start[h] += own[h]
             else:
                 side = LEFT if j < head else RIGHT
                 for c in range(k):
-                    below = room.beta[j, c]
+                    below = beta[j, c]
                     for h in range(k):
                         # the head's gamma holds this child's message: divided out, then the two states together
-                        both = room.gamma[head, h] * states.steps[side, c, h] * below / room.message[j, h]
+                        both = gamma[head, h] * states.steps[side, c, h] * below / message[j, h]
                         found.steps[side, c, h] += both
-                        gamma[c] += both
+                        own[c] += both
             for h in range(k):
-                found.words[trees.symbols[begin + j - 1], h] += gamma[h]
-                found.stopped[h] += gamma[h]
+                found.words[trees.symbols[begin + j - 1], h] += own[h]
+                found.stopped[h] += own[h]
                 if len(states.tags) > 0:
-                    found.tags[trees.marks[begin + j - 1], h] += gamma[h]
+                    found.tags[trees.marks[begin + j - 1], h] += own[h]

@@ -63,20 +63,6 @@ _ROLES = tuple(np.uint64(odd) for odd in (
 _WI, _PI, _WJ, _PJ, _A, _B, _C, _D, _TEMPLATE, _DISTANCE = _ROLES
 
 
-class Sight(NamedTuple):
-    """What is known of the words of some sentences, place by place; see ``features.Layers`` for the places.
-
-    - ``starts``: int64 (n_sentences + 1,); ``words``, ``tags``: uint64 (places,), hashes;
-    - ``verbs``, ``commas``: int32 (places + 1,), how many there are before each place.
-    """
-
-    starts: np.ndarray
-    words: np.ndarray
-    tags: np.ndarray
-    verbs: np.ndarray
-    commas: np.ndarray
-
-
 class Instances(NamedTuple):
     """Pairs to learn from: ``sentences``, ``heads``, ``modifiers`` int32 (n,), words counted from 1; ``sure`` float32
     (n,), how likely the first is the head of the second: above 1/2 for a yes."""
@@ -106,10 +92,10 @@ def _put(places, count, value, shift, apart):
 
 
 @part
-def pair_features(sight, i, j, shift, places):
+def pair_features(layers, i, j, shift, places):
     """``places`` uint32 (FEATURES,) := where the weights of the features of the words at places i and j stand."""
-    words, tags = sight.words, sight.tags
-    apart = np.uint64(collins(sight.verbs, sight.commas, i, j) + 1) * _DISTANCE
+    words, tags = layers.lexical[0], layers.tags[0]
+    apart = np.uint64(collins(layers.verbs, layers.commas, i, j) + 1) * _DISTANCE
     wi, pi, wj, pj = words[i] * _WI, tags[i] * _PI, words[j] * _WJ, tags[j] * _PJ
     a, b, c, d = tags[i - 1] * _A, tags[i + 1] * _B, tags[j - 1] * _C, tags[j + 1] * _D
     at = 0
@@ -124,18 +110,18 @@ def pair_features(sight, i, j, shift, places):
 
 
 @kernel
-def score_pairs(sight, sentence, weights, shift, correction, classifier, arcs):
+def score_pairs(layers, sentence, weights, shift, correction, classifier, arcs):
     """``arcs`` (n + 1, n + 1) := log C(h, m) of the words of a sentence, C = sigmoid(v . phi - correction), or v . phi
     of a support vector machine; arcs of the root have 0."""
-    base = sight.starts[sentence] + 1
-    n = sight.starts[sentence + 1] - sight.starts[sentence] - 3
+    base = layers.starts[sentence] + 1
+    n = layers.starts[sentence + 1] - layers.starts[sentence] - 3
     places = np.empty(FEATURES, np.uint32)
     arcs[0, : n + 1] = 0.0
     for h in range(1, n + 1):
         for m in range(1, n + 1):
             if h == m:
                 continue
-            pair_features(sight, base + h, base + m, shift, places)
+            pair_features(layers, base + h, base + m, shift, places)
             total = -correction
             for place in places:
                 total += weights[place]
@@ -146,11 +132,11 @@ def score_pairs(sight, sentence, weights, shift, correction, classifier, arcs):
 
 
 @kernel
-def places_of(sight, instances, shift, places):
+def places_of(layers, instances, shift, places):
     """``places`` uint32 (n, FEATURES) := where the weights of the features of the instances stand."""
     for number in range(len(instances.sentences)):
-        base = sight.starts[instances.sentences[number]] + 1
-        pair_features(sight, base + instances.heads[number], base + instances.modifiers[number], shift, places[number])
+        base = layers.starts[instances.sentences[number]] + 1
+        pair_features(layers, base + instances.heads[number], base + instances.modifiers[number], shift, places[number])
 
 
 @kernel
@@ -209,9 +195,10 @@ def collect(sentence, labels, sure, sampling, found, at):
 
 
 @kernel
-def collect_trees(first, last, heads, starts, sampling, found, at):
-    """The sample of ``collect`` of some sentences with trees: yes for an arc, no for every other pair."""
-    for sentence in range(first, last):
+def collect_trees(heads, starts, sampling, found):
+    """The sample of ``collect`` of all sentences with trees: yes for an arc, no for every other pair."""
+    at = 0
+    for sentence in range(len(starts) - 1):
         tree = heads[starts[sentence] : starts[sentence + 1]]
         for i in range(len(tree)):
             for j in range(len(tree)):
@@ -222,7 +209,6 @@ def collect_trees(first, last, heads, starts, sampling, found, at):
                     found.sentences[at], found.heads[at], found.modifiers[at] = sentence, i + 1, j + 1
                     found.sure[at] = label
                     at += 1
-    return at
 
 
 # ---- the K best trees
@@ -243,19 +229,6 @@ class _Segments(NamedTuple):
     lefts: np.ndarray
     rights: np.ndarray
     leftward: np.ndarray
-
-
-@part
-def _segments_for(n, k, per_root):
-    first, total = np.zeros((n, n), np.int64), 0
-    for width in range(1, n + 1):
-        for i in range(n - width + 1):
-            first[i, i + width - 1] = total
-            total += k * width if per_root else k
-    return _Segments(
-        first, np.zeros((n, n), np.int64), np.empty(total), np.empty(total, np.int32), np.empty(total, np.uint64),
-        np.full(total, -1, np.int32), np.full(total, -1, np.int32), np.zeros(total, np.bool_),
-    )  # fmt: skip
 
 
 @part
@@ -356,7 +329,15 @@ def best_segments(n, arcs, k, margin, per_root, heads, scores):
 
     ``arcs``: (n + 1, n + 1), as in ``charts``; those of the root do not count.
     """
-    v = _segments_for(n, k, per_root)
+    first, total = np.zeros((n, n), np.int64), 0
+    for width in range(1, n + 1):
+        for i in range(n - width + 1):
+            first[i, i + width - 1] = total
+            total += k * width if per_root else k
+    v = _Segments(
+        first, np.zeros((n, n), np.int64), np.empty(total), np.empty(total, np.int32), np.empty(total, np.uint64),
+        np.full(total, -1, np.int32), np.full(total, -1, np.int32), np.zeros(total, np.bool_),
+    )  # fmt: skip
     grids = 2 * max(1, n - 1)
     room = 1 if per_root else grids * k * k
     heap = (
@@ -372,8 +353,8 @@ def best_segments(n, arcs, k, margin, per_root, heads, scores):
                 _fill_by_root(i, i + width - 1, k, arcs, v)
             else:
                 _fill_by_cubes(i, i + width - 1, k, min(margin, room), arcs, v, heap)
-    begin, total = v.first[0, n - 1], v.sizes[0, n - 1]
-    order = np.argsort(-v.scores[begin : begin + total], kind="mergesort")[:k]
+    begin, last = v.first[0, n - 1], v.first[0, n - 1] + v.sizes[0, n - 1]
+    order = np.argsort(-v.scores[begin:last], kind="mergesort")[:k]
     stack = np.empty(2 * n, np.int64)
     for rank in range(len(order)):
         slot = begin + order[rank]

@@ -66,16 +66,21 @@ class Ranking(NamedTuple):
     tagged: bool
 
 
-class TreeRoom(NamedTuple):
-    """``nearest`` int32 (2, longest + 1): the nearest children; ``places`` uint32 (2, features): of two trees."""
+@part
+def _room(lists):
+    """Room for any of the trees: the nearest children of words, int32 (2, longest + 1), and the places of the features
+    of two trees, uint32 (2, features)."""
+    longest = 1
+    for n in np.diff(lists.starts):
+        longest = max(longest, n)
+    return np.zeros((2, longest + 1), np.int32), np.zeros((2, 2 * longest + 1), np.uint32)
 
-    nearest: np.ndarray
-    places: np.ndarray
 
-
-def tree_room(longest: int) -> TreeRoom:
-    """Room for sentences of up to so many words."""
-    return TreeRoom(np.zeros((2, longest + 1), np.int32), np.zeros((2, 2 * longest + 1), np.uint32))
+@part(inline=True)
+def _tree(lists, sentence, tree):
+    """Where the words of a sentence begin, how many there are, and where the heads of one of its trees begin."""
+    begin, end = lists.starts[sentence], lists.starts[sentence + 1]
+    return begin, end - begin, lists.begins[sentence] + (tree - lists.firsts[sentence]) * (end - begin)
 
 
 @part(bare=True)
@@ -111,7 +116,7 @@ def tree_features(tags, heads, shift, nearest, places):
 
 
 @part(bare=True)
-def _score(lists, tree, heads, tags, ranking, nearest, places):
+def _score(lists, sentence, tree, ranking, nearest, places):
     """The score of a tree, and how many features it has, which are in ``places``."""
     numbers = lists.numbers[tree]
     first = len(ranking.weights) - len(numbers)
@@ -119,6 +124,8 @@ def _score(lists, tree, heads, tags, ranking, nearest, places):
     for r in range(len(numbers)):
         total += ranking.weights[first + r] * numbers[r]
     if ranking.tagged:
+        begin, n, at = _tree(lists, sentence, tree)
+        tags, heads = lists.tags[begin : begin + n], lists.heads[at : at + n]
         count = tree_features(tags, heads, ranking.shift, nearest, places)
         for i in range(count):
             total += ranking.weights[places[i]]
@@ -126,39 +133,34 @@ def _score(lists, tree, heads, tags, ranking, nearest, places):
 
 
 @kernel
-def score_candidates(lists, first, last, ranking, room, scores):
+def score_candidates(lists, first, last, ranking, scores):
     """``scores`` (n_trees,) := those of the trees of the sentences ``first`` to ``last``."""
+    nearest, places = _room(lists)
     for sentence in range(first, last):
-        begin, end = lists.starts[sentence], lists.starts[sentence + 1]
-        at, n = lists.begins[sentence], end - begin
         for tree in range(lists.firsts[sentence], lists.firsts[sentence + 1]):
-            heads, tags = lists.heads[at : at + n], lists.tags[begin:end]
-            scores[tree], _ = _score(lists, tree, heads, tags, ranking, room.nearest, room.places[0])
-            at += n
+            scores[tree], _ = _score(lists, sentence, tree, ranking, nearest, places[0])
 
 
 @kernel
-def learn_lists(lists, part, targets, ranking, room):
+def learn_lists(lists, part, targets, ranking):
     """Learn from the lists of the sentences ``part`` int64, whose right trees are ``targets`` int64 (n_sentences,);
     returns of how many another tree was best."""
     wrong, numbers = 0, lists.numbers
     of_numbers = len(ranking.weights) - numbers.shape[1]
+    nearest, room = _room(lists)
+    places = room[0]
     for sentence in part:
         first, last = lists.firsts[sentence], lists.firsts[sentence + 1]
-        begin, end = lists.starts[sentence], lists.starts[sentence + 1]
-        n, base = end - begin, lists.begins[sentence]
-        best, best_score, tags = first, -np.inf, lists.tags[begin:end]
+        best, best_score = first, -np.inf
         for tree in range(first, last):
-            at = base + (tree - first) * n
-            score, _ = _score(lists, tree, lists.heads[at : at + n], tags, ranking, room.nearest, room.places[0])
+            score, _ = _score(lists, sentence, tree, ranking, nearest, places)
             if score > best_score:
                 best, best_score = tree, score
         if last > first and best != targets[sentence]:
             wrong += 1
-            age, places = np.float64(ranking.clock[0]), room.places[0]
+            age = np.float64(ranking.clock[0])
             for tree, sign in ((targets[sentence], 1.0), (best, -1.0)):
-                at = base + (tree - first) * n
-                _, count = _score(lists, tree, lists.heads[at : at + n], tags, ranking, room.nearest, places)
+                _, count = _score(lists, sentence, tree, ranking, nearest, places)
                 for i in range(count):
                     ranking.weights[places[i]] += sign
                     ranking.totals[places[i]] += sign * age
@@ -169,66 +171,38 @@ def learn_lists(lists, part, targets, ranking, room):
     return wrong
 
 
-@part(bare=True)
-def _count_children(heads, children):
-    """``children`` (2, n + 1) := how many children each word has on either side."""
-    children[:, : len(heads) + 1] = 0
-    for j in range(1, len(heads) + 1):
-        head = heads[j - 1]
-        children[0 if j < head else 1, head] += 1
-
-
 @kernel
-def add_valences(lists, counts, room):
-    """Add to ``counts`` (n_tags, 2, MOST_CHILDREN + 1, 2) how often a word with a tag, on a side, after so many
-    children, has no more (0), or another one (1)."""
-    for sentence in range(len(lists.starts) - 1):
-        begin, end = lists.starts[sentence], lists.starts[sentence + 1]
-        at = lists.begins[sentence]
-        for _ in range(lists.firsts[sentence], lists.firsts[sentence + 1]):
-            _count_children(lists.heads[at : at + end - begin], room.nearest)
-            for j in range(1, end - begin + 1):
-                tag = lists.tags[begin + j - 1]
-                for side in range(2):
-                    there = room.nearest[side, j]
-                    for child in range(there):
-                        counts[tag, side, min(child, MOST_CHILDREN), 1] += 1.0
-                    counts[tag, side, min(there, MOST_CHILDREN), 0] += 1.0
-            at += end - begin
-
-
-@kernel
-def valences(lists, first, last, logs, room, found):
+def valences(lists, first, last, logs, found):
     """``found`` (n_trees,) := the log probability of the numbers of children in the trees of the sentences ``first`` to
-    ``last``; ``logs``: of the shares of ``add_valences``."""
+    ``last``; ``logs`` (n_tags, 2, MOST_CHILDREN + 1, 2): see ``lists.valence_logs``."""
+    children, _ = _room(lists)
     for sentence in range(first, last):
-        begin, end = lists.starts[sentence], lists.starts[sentence + 1]
-        at = lists.begins[sentence]
         for tree in range(lists.firsts[sentence], lists.firsts[sentence + 1]):
-            _count_children(lists.heads[at : at + end - begin], room.nearest)
+            begin, n, at = _tree(lists, sentence, tree)
+            children[:, : n + 1] = 0
+            for j in range(1, n + 1):
+                head = lists.heads[at + j - 1]
+                children[0 if j < head else 1, head] += 1
             total = 0.0
-            for j in range(1, end - begin + 1):
+            for j in range(1, n + 1):
                 tag = lists.tags[begin + j - 1]
                 for side in range(2):
-                    there = room.nearest[side, j]
+                    there = children[side, j]
                     for child in range(there):
                         total += logs[tag, side, min(child, MOST_CHILDREN), 1]
                     total += logs[tag, side, min(there, MOST_CHILDREN), 0]
             found[tree] = total
-            at += end - begin
 
 
 @kernel
 def count_right(lists, gold, right):
     """``right`` int64 (n_trees,) := how many heads of each tree are those of ``gold`` int32 (n_words,)."""
     for sentence in range(len(lists.starts) - 1):
-        begin, end = lists.starts[sentence], lists.starts[sentence + 1]
-        at = lists.begins[sentence]
         for tree in range(lists.firsts[sentence], lists.firsts[sentence + 1]):
+            begin, n, at = _tree(lists, sentence, tree)
             right[tree] = 0
-            for j in range(end - begin):
+            for j in range(n):
                 right[tree] += lists.heads[at + j] == gold[begin + j]
-            at += end - begin
 
 
 # ---- maximum entropy over each list
@@ -244,31 +218,32 @@ class Differences(NamedTuple):
 
 
 @kernel
-def differ(lists, first, last, shift, room, balance, ends, places, counts):
+def differ(lists, first, last, shift, balance, ends, places, counts):
     """The differences of the trees of the sentences ``first`` to ``last``, from the beginning of ``places`` and
     ``counts``, which must have room for all their features twice; ``ends[t + 1]`` := how many those of tree t are.
     ``balance`` int16 (table,) is 0 before and after. Returns how many there are together."""
-    at = 0
+    at = of_first = 0
+    nearest, features = _room(lists)
     for sentence in range(first, last):
-        begin, end = lists.starts[sentence], lists.starts[sentence + 1]
-        head, n, tags = lists.begins[sentence], end - begin, lists.tags[begin:end]
-        of_first = tree_features(tags, lists.heads[head : head + n], shift, room.nearest, room.places[0])
         for tree in range(lists.firsts[sentence], lists.firsts[sentence + 1]):
-            count = tree_features(tags, lists.heads[head : head + n], shift, room.nearest, room.places[1])
+            begin, n, place = _tree(lists, sentence, tree)
+            tags, heads = lists.tags[begin : begin + n], lists.heads[place : place + n]
+            count = tree_features(tags, heads, shift, nearest, features[1])
+            if tree == lists.firsts[sentence]:
+                of_first = tree_features(tags, heads, shift, nearest, features[0])
             for i in range(of_first):
-                balance[room.places[0, i]] -= 1
+                balance[features[0, i]] -= 1
             for i in range(count):
-                balance[room.places[1, i]] += 1
+                balance[features[1, i]] += 1
             before = at
             # what is not in balance is a difference; each is written once, and balanced again
             for which, many in ((0, of_first), (1, count)):
-                for place in room.places[which, :many]:
-                    if balance[place] != 0:
-                        places[at], counts[at] = place, balance[place]
-                        balance[place] = 0
+                for feature in features[which, :many]:
+                    if balance[feature] != 0:
+                        places[at], counts[at] = feature, balance[feature]
+                        balance[feature] = 0
                         at += 1
             ends[tree + 1] = at - before
-            head += n
     return at
 
 

@@ -42,9 +42,10 @@ import numpy as np
 from corpuscle.compiled import kernel, part
 from corpuscle.engine.dp.charts import NO_SIBLINGS, Chart, best_heads, chart_for, k_best
 from corpuscle.engine.dp.spanning import best_tree, climb, k_best_trees
-from corpuscle.parse.kernels.features import arc_features, place_of, sibling_features
+from corpuscle.parse.kernels.features import N_TAGS, arc_features, place_of, sibling_features
 
-_PLACES = 1024
+_PLACES = 1024 + 2 * N_TAGS * 8
+"""Features of an arc or of a pair at most."""
 _STEPS = 10_000
 
 
@@ -114,14 +115,12 @@ class Room(NamedTuple):
     scores: np.ndarray
 
 
-def room_for(n: int, order: int, n_tags: int, k: int = 1) -> Room:
-    """Buffers for sentences of up to n words, tags of up to ``n_tags`` numbers and k trees."""
+def room_for(n: int, order: int, k: int = 1) -> Room:
+    """Buffers for sentences of up to n words and k trees."""
     siblings = np.zeros((n + 1,) * 3) if order == 2 else NO_SIBLINGS
-    marks = np.zeros(n_tags + 1, np.int64)
-    places = np.empty(_PLACES + 2 * n_tags * 8, np.uint32)
-    return Room(
-        chart_for(n), np.zeros((n + 1, n + 1)), siblings, marks, places, np.zeros((k, n), np.int32), np.zeros(k)
-    )
+    marks, places = np.zeros(N_TAGS + 1, np.int64), np.empty(_PLACES, np.uint32)
+    arcs, trees = np.zeros((n + 1, n + 1)), np.zeros((k, n), np.int32)
+    return Room(chart_for(n), arcs, siblings, marks, places, trees, np.zeros(k))
 
 
 @kernel
@@ -211,11 +210,15 @@ def learn(layers, order_of, heads, first_word, decoding, learning, room, touched
                 loss += gold[i] != room.trees[tree, i]
             wrong += loss if tree == 0 else 0
             if loss > 0:
-                count = _difference(
-                    layers, sentence, decoding, gold, room.trees[tree, :n], room, learning.delta, touched[constraints]
-                )
-                used[constraints] = _gather(learning.delta, touched[constraints], count, values[constraints])
-                losses[constraints] = loss
+                guess, delta, own = room.trees[tree, :n], learning.delta, touched[constraints]
+                kept = 0
+                for i in range(_difference(layers, sentence, decoding, gold, guess, room, delta, own)):
+                    place = own[i]
+                    if delta[place] != 0.0:  # what is left of the difference moves to the front, once
+                        own[kept], values[constraints, kept] = place, delta[place]
+                        delta[place] = 0.0
+                        kept += 1
+                used[constraints], losses[constraints] = kept, loss
                 constraints += 1
         if constraints > 0:
             _move(learning, losses[:constraints], used, touched, values)
@@ -229,19 +232,6 @@ def best_trees(n, decoding, room):
     if decoding.crossing:
         return k_best_trees(n, room.arcs[: n + 1, : n + 1], decoding.single, k, trees, room.scores)
     return k_best(n, room.arcs, room.siblings, decoding.single, k, room.chart, trees, room.scores)
-
-
-@part
-def _gather(delta, touched, count, values):
-    """Take the places that are not 0 out of ``delta``: they and their values move to the front; returns how many."""
-    kept = 0
-    for i in range(count):
-        place = touched[i]
-        if delta[place] != 0.0:
-            touched[kept], values[kept] = place, delta[place]
-            delta[place] = 0.0
-            kept += 1
-    return kept
 
 
 @part
@@ -341,21 +331,22 @@ def _best_relation(weights, places, count, scores):
 
 
 @kernel
-def relate(layers, sentences, heads, shift, weights, room, scores, relations):
+def relate(layers, sentences, heads, shift, weights, relations):
     """``relations`` int32 := the best relation of each arc of some trees, one tree after the other in ``heads`` int32;
     ``sentences`` int64: whose trees they are."""
-    first = 0
+    marks, places = np.zeros(N_TAGS + 1, np.int64), np.empty(_PLACES, np.uint32)
+    first, scores = 0, np.empty(weights.shape[1], np.float32)
     for sentence in sentences:
         base = layers.starts[sentence] + 1
         last = first + layers.starts[sentence + 1] - layers.starts[sentence] - 3
         for m in range(1, last - first + 1):
-            count = _arc_rows(layers, base, heads[first:last], m, shift, room.marks, room.places)
-            relations[first + m - 1] = _best_relation(weights, room.places, count, scores)
+            count = _arc_rows(layers, base, heads[first:last], m, shift, marks, places)
+            relations[first + m - 1] = _best_relation(weights, places, count, scores)
         first = last
 
 
 @kernel
-def learn_relations(layers, order_of, bank, shift, learning, room, scores):
+def learn_relations(layers, order_of, bank, shift, learning):
     """Learn from the trees of the sentences ``order_of`` int64; returns how many arcs got a wrong relation.
 
     ``bank``: heads and relations int32 (n_words,), -1 where nothing is known, first words int64; ``learning``: weights
@@ -363,7 +354,8 @@ def learn_relations(layers, order_of, bank, shift, learning, room, scores):
     """
     heads, relations, first_word = bank
     weights, totals, clock = learning
-    wrong = 0
+    marks, places = np.zeros(N_TAGS + 1, np.int64), np.empty(_PLACES, np.uint32)
+    wrong, scores = 0, np.empty(weights.shape[1], np.float32)
     for sentence in order_of:
         first, last = first_word[sentence], first_word[sentence + 1]
         base = layers.starts[sentence] + 1
@@ -371,13 +363,12 @@ def learn_relations(layers, order_of, bank, shift, learning, room, scores):
             right = relations[first + m - 1]
             if right < 0:
                 continue
-            count = _arc_rows(layers, base, heads[first:last], m, shift, room.marks, room.places)
-            found = _best_relation(weights, room.places, count, scores)
+            count = _arc_rows(layers, base, heads[first:last], m, shift, marks, places)
+            found = _best_relation(weights, places, count, scores)
             if found != right:
                 wrong += 1
                 age = np.float32(clock[0])
-                for i in range(count):
-                    place = room.places[i]
+                for place in places[:count]:
                     weights[place, right] += 1.0
                     weights[place, found] -= 1.0
                     totals[place, right] += age
@@ -429,9 +420,6 @@ def crossings(heads, starts):
         for m in range(1, len(tree) + 1):
             low, high = min(m, tree[m - 1]), max(m, tree[m - 1])
             for other in range(low + 1, high):
-                if other > 0 and not low <= tree[other - 1] <= high:
-                    crosses = True
-            if crosses:
-                break
+                crosses |= not low <= tree[other - 1] <= high
         count += crosses
     return count
