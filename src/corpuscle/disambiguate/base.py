@@ -43,6 +43,7 @@ from corpuscle.disambiguate.buckwalter import ELEMENTS
 from corpuscle.disambiguate.settings import AnalyserSettings
 from corpuscle.errors import InputError, SettingError
 from corpuscle.hashing import find, hashes_of
+from corpuscle.measure import Result, analyses, ranks_of
 from corpuscle.model import Array, vocab_arrays
 from corpuscle.settings import learned
 from corpuscle.text.corpus import items_of, starts_of
@@ -272,6 +273,15 @@ class Disambiguator(AnalyserSettings, container.Model):
         if proposals is not None:
             known |= np.array([bool(proposals.notes(form)) for form in text.forms], bool)
         return known[text.tokens]
+
+    def measured(self, bank: Treebank, seed: int) -> tuple[Result, np.ndarray, Ranking]:
+        """How good it is on an annotated treebank (``measure.analyses``), the rank of the right analysis of each word,
+        and the ranking."""
+        bank = self.words_of(bank)
+        ranking = self.rank(bank)
+        ranks = ranks_of(ranking.starts, ranking.labels, self.gold(bank, ranking))
+        starts = bank.corpus.sentence_starts
+        return analyses(ranking.starts, ranks, self.knows(bank), starts, seed=seed), ranks, ranking
 
     def readings(self, bank: Treebank, nbest: int, familiar: Collection[str] | None = None) -> list[list[Reading]]:
         """For readers, by sentence: each word with its likeliest analyses, their elements, probabilities, and vowelled

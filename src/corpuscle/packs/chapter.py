@@ -51,7 +51,6 @@ class Chapter:
     - ``figures``: its main numbers by name, for ``--json``;
     - ``cards``: its numbers for the top of the report;
     - ``body``: the pieces of its text, one after the other;
-    - ``commands``: (command line, what it does); ``{model}`` stands for the first file that the step writes;
     - ``verdict``: what the figures mean, in one sentence: better than what, and is that good for this much text? It
       stands in the summary of the report, for people who read only that.
     """
@@ -60,7 +59,6 @@ class Chapter:
     figures: Mapping[str, Any]
     cards: list[Card]
     body: list[Html]
-    commands: list[tuple[str, str]]
     verdict: str = ""
 
 

@@ -13,13 +13,10 @@ from __future__ import annotations
 
 import csv
 import shutil
-import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path, PurePosixPath
-
-import numpy as np
 
 from corpuscle.errors import InputError
 from corpuscle.packs.kit import Described, FileRow, Kit, Problem, Recognised, kit_of, read_description, recognise
@@ -33,6 +30,15 @@ from corpuscle.text.interlinear import (
     read_eaf,
     read_flextext,
     read_toolbox,
+)
+from corpuscle.text.recognition import (
+    SAMPLE,
+    attached_punctuation,
+    is_running,
+    is_unspaced,
+    line_breaks_of,
+    several_sentences,
+    tokenised_lines,
 )
 from corpuscle.text.running import prepare
 from corpuscle.text.scripts import LANGUAGES, language_name, script_of
@@ -144,11 +150,6 @@ def _glosses(kit: Kit, work: Preparation) -> list[tuple[str, str]]:
     return list(table.items())
 
 
-ATTACHED = 0.5  # text with at least this share of its punctuation attached to words is running text
-SAMPLE = 100_000  # characters of a file that tell its script and its punctuation
-_FEWEST_MARKS, _FEWEST_SPACES = 10, 0.02
-_WITHIN = "-‐‑'’ʼ·._@/:&"
-
 MOST_BAD = 0.1  # a file with more lines that cannot be read than this share is not used at all
 _FEW = 5
 _HEADINGS = {
@@ -158,62 +159,11 @@ _HEADINGS = {
 _MARKUP = ("<s>", "</s>")
 
 
-def _is_mark(c: str) -> bool:
-    return unicodedata.category(c)[0] == "P" and c not in _WITHIN
-
-
-def attached_punctuation(text: str) -> tuple[float, int]:
-    """Which share of the punctuation that could stand alone is attached to a word, and how many such marks there
-    are."""
-    attached = alone = 0
-    for token in text.split():
-        if all(map(_is_mark, token)):
-            alone += 1
-        elif _is_mark(token[-1]) or (token[-1] == "." and len(token) > 2) or _is_mark(token[0]):
-            attached += 1
-        elif token == ".":
-            alone += 1
-    return attached / max(1, attached + alone), attached + alone
-
-
 def look(row: FileRow, text: str) -> None:
     """Script, lines and punctuation of a text."""
     lines = [line for line in text.split("\n") if line.strip()]
     row.lines, row.words = len(lines), len(text.split()) / max(1, len(lines))
     row.script, (row.attached, _) = script_of(text[:SAMPLE]), attached_punctuation(text[:SAMPLE])
-
-
-def is_unspaced(text: str) -> bool:
-    some = text[:SAMPLE]
-    return sum(map(some.count, " \t\u3000")) < _FEWEST_SPACES * max(1, len(some))
-
-
-def is_running(text: str) -> bool:
-    share, marks = attached_punctuation(text[:SAMPLE])
-    return marks >= _FEWEST_MARKS and share >= ATTACHED and not is_unspaced(text)
-
-
-def _ends_sentence(line: str) -> bool:
-    last = line.rstrip().rstrip("\"'”’»)]】」』")[-1:]
-    return bool(last) and unicodedata.category(last) == "Po" and last not in ",;:،、"
-
-
-def line_breaks_of(text: str) -> str:
-    """What a line end is in running text: ``sentence`` where lines end as sentences do or are of very different
-    lengths, ``space`` where sentences go on in the next line."""
-    lines = [line for line in text[:SAMPLE].split("\n") if line.strip()]
-    if not lines or sum(map(_ends_sentence, lines)) >= 0.5 * len(lines):
-        return "sentence"
-    lengths = np.array([len(line) for line in lines])
-    wrapped = len(lines) > 3 and np.percentile(lengths, 75) > 40 and lengths.max() < 1.6 * np.percentile(lengths, 75)
-    return "space" if wrapped else "sentence"
-
-
-def several_sentences(text: str) -> bool:
-    """Whether lines of text without spaces hold more than one sentence."""
-    lines = [line.strip() for line in text[:SAMPLE].split("\n") if line.strip()]
-    inner = sum(sum(c in "。！？．" for c in line[:-1]) for line in lines)
-    return inner > 0.5 * len(lines)
 
 
 class Preparation:
@@ -271,16 +221,6 @@ class Preparation:
         ends = "line ends are spaces" if how == "space" else "line ends end sentences"
         row.done.append(f"running text, prepared into {counted(len(lines) - len(documents), 'sentence')} ({ends})")
         return lines
-
-
-def tokenised_lines(lines: Sequence[str]) -> list[str]:
-    """Lines with their punctuation split off, a line for each line."""
-    text = "\n".join(line.replace("\n", " ") for line in lines)
-    offsets = prepare(text, line_breaks="sentence").offsets
-    begins = np.cumsum([0, *(len(line) + 1 for line in lines)])
-    bounds = np.searchsorted(offsets[:, 0], begins) if len(offsets) else np.zeros(len(begins), int)
-    edges = offsets.tolist()
-    return [" ".join(text[x:y] for x, y in edges[a:b]) for a, b in pairwise(bounds.tolist())]
 
 
 def _text(work: Preparation, file: Recognised, row: FileRow) -> list[Recognised]:
@@ -424,7 +364,7 @@ def _one_file_pairs(work: Preparation, file: Recognised, row: FileRow) -> list[R
     fields = _without_heading(row, fields)
     bad = [(n, f"{len(parts) - 1} tabs, where one is expected") for n, parts in fields if len(parts) != 2]
     _leave_out(work, row, bad, len(fields))
-    if any(not problem.used for problem in row.problems):
+    if row.refused:
         return []
     left, right = ([parts[side] for _, parts in fields if len(parts) == 2] for side in (0, 1))
     look(row, "\n".join(left))
@@ -478,7 +418,7 @@ def _table(work: Preparation, file: Recognised, row: FileRow) -> list[Recognised
         fields = [(n, [part for part in parts if part]) for n, parts in fields]
         bad = [(n, "no second column") for n, parts in fields if len(parts) < 2]
     _leave_out(work, row, bad, len(fields))
-    if any(not problem.used for problem in row.problems) or not (row.bad or row.done):
+    if row.refused or not (row.bad or row.done):
         return [file]
     wrong = {n for n, _ in bad}
     work.write(file.name, ["\t".join(parts) for n, parts in fields if n not in wrong])

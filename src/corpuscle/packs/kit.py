@@ -40,6 +40,7 @@ from corpuscle.text.files import AnyPath, decode, open_bytes, reading
 from corpuscle.text.formats import format_of
 from corpuscle.text.interlinear import TIER_ROLES, TierFound
 from corpuscle.text.scripts import LANGUAGES
+from corpuscle.text.tables import read_table
 from corpuscle.text.wording import percent
 
 ROLES = {
@@ -137,16 +138,16 @@ class Kit:
         """Where the files of a role are."""
         return [str(self.path(name)) for name in self.files.get(role, ())]
 
-    def hashes(self, roles: Iterable[str]) -> dict[str, str]:
-        """A hash of the content of every file of some roles."""
-        names = sorted(name for role in roles for name in self.files.get(role, ()))
-        return {name: content_hash(self.path(name)) for name in names}
-
 
 def content_hash(path: AnyPath) -> str:
     """A hash of the bytes of a file, as they are on the disk."""
     with reading(path), open(path, "rb") as file:
         return hashlib.file_digest(file, partial(hashlib.blake2b, digest_size=16)).hexdigest()
+
+
+def second_columns(path: Path, after: int = 0) -> dict[str, str]:
+    """First column -> second column of the lines of a table ``after`` the first ones; nothing without the file."""
+    return {row[0]: row[1] for line, row in read_table(path) if line > after} if path.is_file() else {}
 
 
 def shown_name(path: AnyPath) -> str:
@@ -353,6 +354,10 @@ class FileRow:
     def refuse(self, what: str, fix: str = "") -> None:
         """Note what is wrong with a file that is not used."""
         self.problems.append(Problem(what, fix, used=False))
+
+    @property
+    def refused(self) -> bool:
+        return any(not problem.used for problem in self.problems)
 
     def to_json(self) -> dict[str, object]:
         return {

@@ -41,7 +41,7 @@ import numpy as np
 from corpuscle.atomic import check_all_inside, fence, lies_within
 from corpuscle.errors import InputError
 from corpuscle.model import load
-from corpuscle.packs.kit import content_hash
+from corpuscle.packs.kit import content_hash, second_columns
 from corpuscle.text.corpus import Corpus, Preprocessing
 from corpuscle.text.files import AnyPath, decode, open_bytes, write_atomically
 from corpuscle.text.html import bdi, code, div, element, fragment, p, small, table
@@ -227,14 +227,12 @@ class LoadedPack:
     @cached_property
     def glosses(self) -> Mapping[str, str]:
         """Word -> gloss, from the ``glosses.tsv`` of the kit."""
-        path = self.folder / "glosses.tsv"
-        return {row[0]: row[1] for _, row in read_table(path)} if path.is_file() else {}
+        return second_columns(self.folder / "glosses.tsv")
 
     @cached_property
     def morphs(self) -> Mapping[str, str]:
         """Word -> its morphs, spaces between them, as the glossed texts of the kit have them."""
-        path = self.folder / "morphs.tsv"
-        return {row[0]: row[1] for line, row in read_table(path) if line > 1} if path.is_file() else {}
+        return second_columns(self.folder / "morphs.tsv", after=1)
 
     def interlinear(self, text: Text, name: str = "text") -> Interlinear:
         """Glossed text: morphs and glosses as the kit has them, else translations of the dictionary, and a draft

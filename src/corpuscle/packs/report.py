@@ -110,19 +110,16 @@ def _missing(pack: Pack, failed: Sequence[tuple[Step, list[str]]]) -> list[Html]
 
 
 def _use(pack: Pack, sections: Sequence[Section]) -> list[Html]:
-    rows: list[Html] = []
-    for step, _, _, chapter in sections:
+    rows, all_say = list[Html](), "# what all its models say"
+    for step, *_ in sections:
         model = shlex.quote(f"{pack.shown}/{step.writes[0]}")
-        for command, what in chapter.commands:
+        for command, what in step.commands:
             rows += [element("dt", code(command.replace("{model}", model))), element("dd", what)]
     return [
         p("In a terminal; words in capitals are files of yours with a sentence or a name on each line:"),
         element("dl", *rows, class_="commands"),
         p("In Python:"),
-        element(
-            "pre",
-            code(f"import corpuscle\npack = corpuscle.load({pack.shown!r})\npack('a text')  # what all its models say"),
-        ),
+        element("pre", code(f"import corpuscle\npack = corpuscle.load({pack.shown!r})\npack('a text')  {all_say}")),
     ]
 
 

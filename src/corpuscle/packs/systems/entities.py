@@ -22,8 +22,9 @@ from corpuscle.figures import draw_mentions
 from corpuscle.measure import Result, mention_scores, mention_scores_by_type
 from corpuscle.packs import page
 from corpuscle.packs.chapter import Card, Chapter, Findings, Table, between, compared, learned_from, pick, with_counts
-from corpuscle.packs.step import Job, Settings, Step, check_enough, tenth, wrong_files
+from corpuscle.packs.step import Job, Settings, Step, check_enough, declared, wrong_files
 from corpuscle.packs.systems.word_classes import FILE as CLASSES
+from corpuscle.text.heldout import tenth
 from corpuscle.text.html import h3, p
 from corpuscle.text.mention_tags import TokenMention
 from corpuscle.text.wording import clip, count, counted, percent
@@ -102,12 +103,11 @@ class Found(Findings):
                 ),
                 page.plots([
                     page.bars(
-                        [type for type, _ in self.types], [n for _, n in self.types],
-                        "How many are marked in the documents.",
-                        title="Mentions by type", value_label="mentions",
+                        self.types, "How many are marked in the documents.", title="Mentions by type",
+                        value_label="mentions",
                     ),
                     page.bars(
-                        [_KINDS[kind] for kind, _ in self.errors], [n for _, n in self.errors],
+                        [(_KINDS[kind], n) for kind, n in self.errors],
                         "Mentions of unseen documents that were not found right.", title="What goes wrong",
                         value_label="mentions",
                     ),
@@ -128,12 +128,6 @@ class Found(Findings):
                     [(" ".join(row.words), row.listed(row.found), row.listed(row.right), percent(row.surest))
                      for row in self.unsure], (3,), "Sentences that would teach it most: annotate such ones next.",
                 ),
-            ],
-            commands=[
-                ("corpuscle entities apply {model} TEXT", "find entities in a text"),
-                ("corpuscle entities apply {model} TEXT --format brat -o FOLDER",
-                 "as files for the annotation tool brat"),
-                ("corpuscle entities uncertain {model} TEXT", "the sentences to annotate next"),
             ],
             verdict=compared("F1", f1, self.baseline, "looking up what was marked before"),
         )  # fmt: skip
@@ -191,9 +185,7 @@ def _example(documents: Documents, tagged: Any, sentence: int) -> Marked:
     )  # fmt: skip
 
 
-ENTITIES = Step(
-    name="entities", title="Entities", version=2, needs=("entities",), writes=(FILE,), learn=learn, findings=Found,
+ENTITIES = declared(
+    "entities", 2, (FILE,), learn, Found,
     check=lambda job: wrong_files(read_documents, [(path,) for path in _files(job)]),
-    settings={"method": "crf", "encoding": "biodh"}, after=("classes",), learned="to find entities",
-    kernels="corpuscle.entities",
 )  # fmt: skip

@@ -23,9 +23,10 @@ from corpuscle.grammar import Parsed, Pcfg, SpectralGrammar, TreeMetric, branchi
 from corpuscle.measure import Result, bracket_scores, bracket_scores_by
 from corpuscle.packs import page
 from corpuscle.packs.chapter import Card, Chapter, Findings, Table, between, compared, learned_from, pick
-from corpuscle.packs.step import Job, Settings, Step, check_enough, checked_by, held_sentences, naming
+from corpuscle.packs.step import Job, Settings, Step, check_enough, checked_by, declared, naming
 from corpuscle.packs.systems.word_classes import FILE as CLASSES
 from corpuscle.text.brackets import read_brackets
+from corpuscle.text.heldout import held_sentences
 from corpuscle.text.html import Html, h3, p
 from corpuscle.text.treebank import Treebank
 from corpuscle.text.trees import Trees
@@ -93,12 +94,7 @@ class Parses(Findings):
                     "Only words were given, no tags.", "trees",
                 ),
                 h3("By label"), page.table(("label", "brackets", "precision", "recall", "F1"), rows, (1, 2, 3, 4)),
-                *(page.PARSES if self.examples else []), *(example.figure() for example in self.examples),
-            ],
-            commands=[
-                ("corpuscle grammar parse {model} TEXT", "parse other sentences"),
-                ("corpuscle grammar parse {model} TEXT --confidence > PARSED", "and say how sure each node is"),
-                ("corpuscle grammar draw PARSED -o tree.svg --tree 1", "a picture of a tree"),
+                *page.parses(example.figure() for example in self.examples),
             ],
             verdict=compared("F1", f1, self.baseline, "a plain PCFG"),
         )  # fmt: skip
@@ -141,18 +137,10 @@ def _examples(test: Trees, found: Parsed) -> tuple[Drawn, ...]:
     )  # fmt: skip
 
 
-GRAMMAR = Step(
-    name="grammar", title="Constituency parser", version=1, needs=("trees",), writes=(FILE,), learn=learn,
-    findings=Parses, check=checked_by(trees=read_brackets), learned="a constituency parser",
-    settings={"method": "spectral", "estimate": "moments", "states": 8}, kernels="corpuscle.grammar",
-)  # fmt: skip
+GRAMMAR = declared("grammar", 1, (FILE,), learn, Parses, check=checked_by(trees=read_brackets))
 
 
 BRACKETS_FILE = "models/brackets.model"
-BRACKETS_SETTINGS = {
-    "method": "treemetric", "classes": 20, "boundaries": 1.0, "lean": 3.0, "max_length": 30, "sentences": 20_000,
-    "rank": 5, "dimensions": 30,
-}  # fmt: skip
 FEWEST_SENTENCES = 1000  # with fewer sentences, words co-vary by chance
 _INDUCED = 4
 
@@ -193,11 +181,6 @@ class Bracketed(Findings):
                   f"test it. A bracket is held to be {percent(self.confidence, 0)} likely on average, by a model "
                   f"that may be wrong; {percent(self.right_branching, 0)} of the trees just branch to the right."),
                 *([h3("Trees of short sentences"), p("The fainter a node, the less sure."), *figures] * bool(figures)),
-            ],
-            commands=[
-                ("corpuscle grammar parse {model} TEXT --confidence > PARSED", "brackets of other sentences"),
-                ("corpuscle grammar draw PARSED -o tree.svg --tree 1", "a picture of a tree"),
-                ("corpuscle grammar induce TAGGED -o brackets.model", "from words with tags: usually better"),
             ],
             verdict=f"A hypothesis from {sentences} without trees: nothing to measure it by. "
             f"{percent(self.right_branching, 0)} of the trees just branch to the right, as a blind guess would.",
@@ -241,19 +224,13 @@ def _surest(model: TreeMetric, bank: Treebank) -> tuple[Induced, ...]:
     trees, sure = trees_of(model.sentences(short), model.brackets(short, confidence=True))
     starts = trees.tree_starts
     inner = trees.spans[:, 1] - trees.spans[:, 0] > 1
-    means = [float(sure[a:b][inner[a:b]].mean()) for a, b in pairwise(starts.tolist())]
+    means = np.array([float(sure[a:b][inner[a:b]].mean()) for a, b in pairwise(starts.tolist())])
     rows = []
-    for i in np.argsort(-np.array(means), kind="stable")[:_INDUCED].tolist():
-        one, values = trees[i : i + 1], sure[starts[i] : starts[i + 1]].tolist()
-        labels = ["" if label == "W" else label for label in one.labels.strings()]
-        nodes = zip(labels, one.parents.tolist(), one.spans.tolist(), values, strict=True)
-        shown = [NodeShown(label, parent, a, b, round(value, 3)) for label, parent, (a, b), value in nodes]
-        rows.append(Induced(one.words.words(0), shown))
+    for i in np.argsort(-means, kind="stable")[:_INDUCED].tolist():
+        nodes = _nodes(trees[i : i + 1], sure[starts[i] : starts[i + 1]])
+        shown = [node._replace(label="") if node.label == "W" else node for node in nodes]
+        rows.append(Induced(trees.words.words(i), shown))
     return tuple(rows)
 
 
-BRACKETS = Step(
-    name="brackets", title="Induced brackets", version=1, needs=("text",), writes=(BRACKETS_FILE,), learn=induce,
-    findings=Bracketed, check=Job.check_text, settings=BRACKETS_SETTINGS, after=("segment", "classes"),
-    learned="brackets that nobody has annotated", kernels="corpuscle.grammar",
-)  # fmt: skip
+BRACKETS = declared("brackets", 1, (BRACKETS_FILE,), induce, Bracketed, check=Job.check_text)

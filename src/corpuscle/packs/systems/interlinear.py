@@ -15,7 +15,7 @@ from typing import Any
 from corpuscle.packs import page
 from corpuscle.packs.chapter import Card, Chapter, Findings, Table, pick
 from corpuscle.packs.intake import read_interlinear
-from corpuscle.packs.step import Job, Settings, Step, check_enough
+from corpuscle.packs.step import Job, Settings, Step, check_enough, declared
 from corpuscle.text.html import Html, bdi, div, element, h3, p, span
 from corpuscle.text.interlinear import Interlinear, completed, gloss_table, morph_table, write_interlinear
 from corpuscle.text.tables import write_table
@@ -58,7 +58,6 @@ class Glossed(Findings):
                   "their morphs, for example to judge a segmenter: ", morphs, "."),
                 h3("The first phrases"), *map(_phrase, self.shown),
             ],
-            commands=[],
             verdict=f"{share} of the words have a gloss by people; {counted(self.proposed, 'gloss', 'glosses')} "
             "proposed.",
         )  # fmt: skip
@@ -101,7 +100,4 @@ def _phrase(row: Mapping[str, Any]) -> Html:
     return div(div(*words, class_="line", dir="auto"), *free, class_="igt")
 
 
-INTERLINEAR = Step(
-    name="interlinear", title="Glossed texts", version=1, needs=("interlinear",), learn=learn, findings=Glossed,
-    writes=(TEXT, PAGE, FLEXTEXT, MORPHS), learned="the glosses and morphs of annotated texts",
-)  # fmt: skip
+INTERLINEAR = declared("interlinear", 1, (TEXT, PAGE, FLEXTEXT, MORPHS), learn, Glossed)

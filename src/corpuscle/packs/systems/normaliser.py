@@ -20,9 +20,10 @@ from corpuscle.normalise import Choice, Normaliser, error_categories, read_slang
 from corpuscle.normalise.tokens import is_examined
 from corpuscle.packs import page
 from corpuscle.packs.chapter import Card, Chapter, Findings, Table, between, compared, pick, with_counts
-from corpuscle.packs.step import Job, LeftOut, Settings, Step, check_enough, checked_by, naming, tenth
+from corpuscle.packs.step import Job, LeftOut, Settings, Step, check_enough, checked_by, declared, naming
 from corpuscle.text.columns import Normalised, read_normalised
 from corpuscle.text.files import read_lines
+from corpuscle.text.heldout import tenth
 from corpuscle.text.html import p
 from corpuscle.text.tables import read_table
 from corpuscle.text.wording import clip, count, counted, percent
@@ -72,7 +73,6 @@ class Messages(Findings):
             figures |= {**pick(found, "f1", "precision", "recall", "low", "high"), "baseline_f1": self.baseline}
             card = Card(percent(f1, 0), "F1 of corrected words in unseen messages", simple)
             verdict = compared("F1", f1, self.baseline, "the most frequent replacement of each word")
-        bins = survey["histogram"]
         rows = [(" ".join(row["before"]), " ".join(filter(None, row["after"]))) for row in self.examples]
         return Chapter(
             headline=f"messages: {headline}", figures=figures, cards=[card],
@@ -80,14 +80,13 @@ class Messages(Findings):
                 p(self._in_words(strange)),
                 page.plots([
                     page.bars(
-                        [f"{10 * k} to {10 * (k + 1)} %" for k in range(len(bins))], bins,
+                        [(f"{10 * k} to {10 * (k + 1)} %", n) for k, n in enumerate(survey["histogram"])],
                         "Messages by the share of their words that are not standard.",
                         title="How strange messages are", value_label="messages",
                     ),
                     page.bars(
-                        list(self.errors), list(self.errors.values()),
-                        "What is wrong with the words of the annotated messages.", title="Kinds of errors",
-                        value_label="words",
+                        self.errors.items(), "What is wrong with the words of the annotated messages.",
+                        title="Kinds of errors", value_label="words",
                     ),
                 ]),
                 *([] if rows else [p("No message was changed.")]),
@@ -101,10 +100,6 @@ class Messages(Findings):
                     [(row["typed"], row["form"], ", ".join(row["others"]), _WHY.get(row["why"], row["why"]),
                       percent(row["confidence"])) for row in self.reasons], (4,),
                 ),
-            ],
-            commands=[
-                ("corpuscle normalise apply {model} TEXT", "write messages in standard spelling"),
-                ("corpuscle normalise apply {model} TEXT --explain", "with candidates and what decided"),
             ],
             verdict=verdict,
         )  # fmt: skip
@@ -214,9 +209,7 @@ def _reason(one: Choice) -> dict[str, Any]:
     return {"typed": clip(one.typed), "form": clip(one.form), "others": others, "why": why, "confidence": sure}
 
 
-NORMALISER = Step(
-    name="normaliser", title="Messages in standard spelling", version=2, needs=("noisy",), writes=(FILE,), learn=learn,
-    findings=Messages, settings={"decode": "joint", "min_count": 2}, wants=("text", "lexicon", "meant", "slang"),
+NORMALISER = declared(
+    "normaliser", 2, (FILE,), learn, Messages,
     check=checked_by(noisy=lambda path: list(read_lines(path)), meant=read_normalised, slang=read_slang),
-    learned="to write messages in standard spelling", kernels="corpuscle.normalise",
 )  # fmt: skip

@@ -17,11 +17,12 @@ import numpy as np
 from corpuscle.measure import Result, segmentation_scores
 from corpuscle.packs import page
 from corpuscle.packs.chapter import Card, Chapter, Findings, grade, pick, with_counts
-from corpuscle.packs.step import FEWEST_SPACES, SEGMENTED, Job, LeftOut, Step, by_rule, naming, part_held, split
+from corpuscle.packs.step import FEWEST_SPACES, SEGMENTED, Job, LeftOut, Step, by_rule, declared, naming
 from corpuscle.segment import NestedSegmenter
 from corpuscle.segment.chain import HISTORY
 from corpuscle.text import read_text, write_text
 from corpuscle.text.corpus import Corpus
+from corpuscle.text.heldout import part_held, split
 from corpuscle.text.html import Html, bdi, fragment, h3, p, small, span
 from corpuscle.text.scripts import clusters
 from corpuscle.text.tables import write_table
@@ -87,10 +88,6 @@ class Segmented(Findings):
             },
             cards=[Card(boundaries, "word boundaries on which two models agree", f"cuts at random: {chance}")],
             body=[*self._in_words(length), self._plots(), *self._frequent(), *self._examples()],
-            commands=[
-                ("corpuscle segment apply {model} TEXT", "split other text into words"),
-                ("corpuscle segment lexicon {model}", "the words it knows"),
-            ],
             verdict=f"{how}: with and without a tenth of the text {boundaries} of the boundaries are the same; as many "
             f"cuts at random would agree on {percent(self.words / max(1, self.letters), 0)}.",
         )  # fmt: skip
@@ -245,8 +242,4 @@ def _examples(model: NestedSegmenter, held_out: Corpus, seed: int) -> tuple[Exam
     return tuple(filter(None, result))
 
 
-SEGMENTER = Step(
-    name="segment", title="Word segmenter", version=3, needs=("text",), writes=(FILE, SEGMENTED, WORDS), learn=learn,
-    findings=Segmented, check=Job.check_text, settings=SETTINGS, learned="a word segmenter",
-    kernels="corpuscle.segment", wants=("segmented",),
-)  # fmt: skip
+SEGMENTER = declared("segment", 3, (FILE, SEGMENTED, WORDS), learn, Segmented, check=Job.check_text, settings=SETTINGS)

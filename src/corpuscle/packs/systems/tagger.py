@@ -16,7 +16,7 @@ from corpuscle.measure import Result, tagging, tagging_by_tag
 from corpuscle.measure.tags import TAG_LAYERS
 from corpuscle.packs import page
 from corpuscle.packs.chapter import Card, Chapter, Findings, Table, between, grade, learned_from
-from corpuscle.packs.step import Job, Settings, Step, check_enough
+from corpuscle.packs.step import Job, Settings, Step, check_enough, declared
 from corpuscle.tag import Tagger
 from corpuscle.text.scripts import isolated
 from corpuscle.text.treebank import Treebank
@@ -74,8 +74,7 @@ class Tagged(Findings):
                     f"have no error at all.{new}", "sentences",
                 ),
                 page.plots([page.bars(
-                    [f"{isolated(given)} for {isolated(right)}" for right, given, _ in self.confusions],
-                    [words for *_, words in self.confusions],
+                    [(f"{isolated(given)} for {isolated(right)}", words) for right, given, words in self.confusions],
                     "The most frequent errors in sentences that were held out.",
                     title="Which tag is found for which", value_label="words",
                 )]),
@@ -88,11 +87,6 @@ class Tagged(Findings):
                     "Words that came out wrong", ("before", "word", "after", "found", "right", "word"),
                     [(*error, "" if known else "unknown") for *error, known in self.errors],
                 ),
-            ],
-            commands=[
-                ("corpuscle tag apply {model} TEXT", "tag a text, one sentence a line"),
-                ("corpuscle tag apply {model} RAW --raw", "tag running text"),
-                ("corpuscle tag evaluate GOLD.conllu --model {model} --by tag", "how many are right, tag by tag"),
             ],
             verdict=f"{how}: {percent(share, 0)} of the words of unseen sentences are right{calling}.",
         )  # fmt: skip
@@ -124,7 +118,4 @@ def _mistakes(gold: Treebank, found: Treebank, layer: str, known: list[bool]) ->
     return tuple((a, b, n) for (a, b), n in confused.most_common(_CONFUSIONS)), tuple(errors)
 
 
-TAGGER = Step(
-    name="tagger", title="Tagger", version=1, needs=("tagged",), writes=(FILE,), learn=learn, findings=Tagged,
-    check=Job.check_trees, settings={"method": "crf"}, learned="a tagger", kernels="corpuscle.tag",
-)  # fmt: skip
+TAGGER = declared("tagger", 1, (FILE,), learn, Tagged, check=Job.check_trees)

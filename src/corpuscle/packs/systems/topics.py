@@ -19,8 +19,9 @@ from corpuscle.figures.svg import colour_of
 from corpuscle.measure import Result
 from corpuscle.packs import page
 from corpuscle.packs.chapter import Card, Chapter, Findings, Table, between, grade, pick
-from corpuscle.packs.step import Job, LeftOut, Settings, Step, by_rule, check_enough, held_documents, naming
+from corpuscle.packs.step import Job, LeftOut, Settings, Step, by_rule, check_enough, declared, naming
 from corpuscle.text.corpus import Corpus
+from corpuscle.text.heldout import held_documents
 from corpuscle.text.html import Html, element, fragment, h3, p, span
 from corpuscle.text.scripts import isolated
 from corpuscle.text.tables import write_table
@@ -129,12 +130,6 @@ class Topics(Findings):
                     x_label="rounds over the text", y_label="log probability",
                 )]),
             ],
-            commands=[
-                ("corpuscle topics show {model}", "the topics with their words and phrases"),
-                ("corpuscle topics apply {model} DOCUMENTS", "what new documents are about"),
-                ("corpuscle topics mark {model} DOCUMENT", "how topical each word of a document is"),
-                ("corpuscle topics perplexity {model} DOCUMENTS", "how well the model predicts documents"),
-            ],
             verdict=f"{how}: unseen documents are predicted {than} with them.",
         )  # fmt: skip
 
@@ -222,8 +217,4 @@ def _marked(model: NgramTopicModel, text: Corpus, chosen: np.ndarray, seed: int,
     return tuple(result)
 
 
-TOPICS = Step(
-    name="topics", title="Topics", version=4, needs=("text",), writes=(FILE, TABLE, DOCUMENTS), learn=learn,
-    findings=Topics, check=Job.check_text, settings=SETTINGS, after=("segment",), learned="topics",
-    kernels="corpuscle.topics",
-)  # fmt: skip
+TOPICS = declared("topics", 4, (FILE, TABLE, DOCUMENTS), learn, Topics, check=Job.check_text, settings=SETTINGS)

@@ -19,7 +19,8 @@ from corpuscle.figures import phrase_lattice
 from corpuscle.measure import Result, news_measures
 from corpuscle.packs import page
 from corpuscle.packs.chapter import Card, Chapter, Findings, Table, between, grade, learned_from, pick
-from corpuscle.packs.step import Job, LeftOut, Settings, Step, check_enough, naming, tenth, wrong_files
+from corpuscle.packs.step import Job, LeftOut, Settings, Step, check_enough, declared, naming, wrong_files
+from corpuscle.text.heldout import tenth
 from corpuscle.text.html import p
 from corpuscle.text.pairs import Pair, read_pairs
 from corpuscle.text.scripts import clusters, isolated
@@ -34,10 +35,6 @@ from corpuscle.transliterate import (
 
 FILE = "models/names.model"
 NETWORK = "models/names-network.model"
-SETTINGS: dict[str, Any] = {
-    "method": "the best of phrase, neural and combined", "candidates": 20, "neural_from": 2000,
-    "network": {"preset": "tiny"},
-}  # fmt: skip
 FEWEST_NAMES = 100  # with fewer, nine tenths of nine tenths are too few to learn from
 _ERRORS, _CONFUSIONS, _DRAWN, _WAYS, _TUNING = 12, 10, 2, 4, 500
 _NAMES = {"phrase": "phrases of letters", "neural": "a network", "combined": "both together"}
@@ -95,8 +92,8 @@ class Written(Findings):
                         "An unseen name, piece by piece; the best way is on top.",
                     ) for word, ways in self.lattices if ways),
                     page.bars(
-                        [f"{isolated(found) or '∅'} for {isolated(wanted) or '∅'}"
-                         for found, wanted, _ in self.confusions], [n for *_, n in self.confusions],
+                        [(f"{isolated(found) or '∅'} for {isolated(wanted) or '∅'}", n)
+                         for found, wanted, n in self.confusions],
                         "Where the answer and the right one part; ∅ is nothing.", title="What is written for what",
                         value_label="wrong names",
                     ),
@@ -107,10 +104,6 @@ class Written(Findings):
                      for row in self.errors], (3,),
                     f"{counted(self.wrong, 'name')} of {count(self.held_out)} came out wrong. The first:",
                 ),
-            ],
-            commands=[
-                ("corpuscle transliterate apply {model} NAMES", "write names in the other script"),
-                ("corpuscle transliterate apply {model} NAMES --nbest 5", "the five best ways to write each"),
             ],
             verdict=f"{how}: {exactly} of unseen names are written exactly as wanted at the first attempt, {simple} "
             "letter by letter.",
@@ -214,8 +207,4 @@ def _difference(found: str, wanted: str) -> tuple[str, str]:
     return "".join(a), "".join(b)
 
 
-TRANSLITERATOR = Step(
-    name="names", title="Transliterator of names", version=4, needs=("names",), writes=(FILE,), learn=learn,
-    findings=Written, check=check, settings=SETTINGS, learned="a transliterator of names",
-    kernels="corpuscle.transliterate",
-)  # fmt: skip
+TRANSLITERATOR = declared("names", 4, (FILE,), learn, Written, check=check)

@@ -22,7 +22,7 @@ from corpuscle.errors import InputError, SettingError, warn
 from corpuscle.figures.maps import Place, place_map
 from corpuscle.packs import page
 from corpuscle.packs.chapter import Card, Chapter, Findings, Table, amount, pick
-from corpuscle.packs.step import Job, LeftOut, Settings, Step, by_rule, check_enough
+from corpuscle.packs.step import Job, LeftOut, Settings, Step, by_rule, check_enough, declared
 from corpuscle.packs.systems.word_classes import number_of_classes
 from corpuscle.text.conllu import read_conllu
 from corpuscle.text.corpus import Corpus
@@ -139,11 +139,6 @@ class Vectors(Findings):
                 p("The most frequent words (after those that make up half of the text, if there are others), with "
                   "the words whose vectors are nearest; a cosine of 1 is the same direction, 0 is none in common."),
                 page.table(("word", "times", "nearest"), rows, (1,)), *self._senses(),
-            ],
-            commands=[
-                ("corpuscle vectors nearest {model} WORD", "the words nearest to a word"),
-                ("corpuscle vectors map {model} WORD -o map.svg", "a map of a word and its neighbours"),
-                ("corpuscle vectors export {model} -o vectors.txt", "all vectors, in the format of word2vec"),
             ],
             verdict=verdict,
         )  # fmt: skip
@@ -273,8 +268,4 @@ def _described(model: HmmClasses, source: Corpus | Forest) -> list[dict[str, Any
     return result
 
 
-WORD_VECTORS = Step(
-    name="vectors", title="Word vectors and senses", version=3, needs=("text",), writes=(FILE, SENSES), learn=learn,
-    findings=Vectors, check=Job.check_text, settings=SETTINGS, after=("segment",), kernels="corpuscle.words",
-    wants=("tagged",), learned="word vectors and senses",
-)  # fmt: skip
+WORD_VECTORS = declared("vectors", 3, (FILE, SENSES), learn, Vectors, check=Job.check_text, settings=SETTINGS)
