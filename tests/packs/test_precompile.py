@@ -27,7 +27,7 @@ def compiled_by(monkeypatch, tmp_path):
 def test_a_step_waits_for_what_is_being_compiled_and_takes_what_is_not(compiled_by):
     folder = compiled_by(0.3)
     later = run.Precompiler(["one", "two"])
-    while later._current is None:
+    while later._process is None:
         time.sleep(0.01)
     later.turn("two")
     later.turn("one")

@@ -19,27 +19,13 @@ from itertools import pairwise
 from pathlib import Path, PurePosixPath
 
 from corpuscle.errors import InputError
-from corpuscle.packs.kit import Described, FileRow, Kit, Problem, Recognised, kit_of, read_description, recognise
+from corpuscle.packs import kit as kits
+from corpuscle.packs.kit import Described, FileRow, Kit, Problem, Recognised
+from corpuscle.text import recognition
 from corpuscle.text.files import AnyPath, write_atomically
 from corpuscle.text.formats import Decoded, checked_encoding, format_of, read_any
-from corpuscle.text.interlinear import (
-    Interlinear,
-    Phrase,
-    gloss_table,
-    is_toolbox,
-    read_eaf,
-    read_flextext,
-    read_toolbox,
-)
-from corpuscle.text.recognition import (
-    SAMPLE,
-    attached_punctuation,
-    is_running,
-    is_unspaced,
-    line_breaks_of,
-    several_sentences,
-    tokenised_lines,
-)
+from corpuscle.text.interlinear import Phrase, gloss_table, is_toolbox, read_interlinear
+from corpuscle.text.recognition import SAMPLE, is_running, is_unspaced, tokenised_lines
 from corpuscle.text.running import prepare
 from corpuscle.text.scripts import LANGUAGES, language_name, script_of
 from corpuscle.text.wording import counted
@@ -73,8 +59,8 @@ def take_in(folder: AnyPath, pack: AnyPath, into: Path, *, encoding: str | None 
     if encoding is not None:
         checked_encoding(encoding)
     root = Path(folder)
-    described = read_description(root)
-    files = recognise(folder, pack, described)
+    described = kits.read_description(root)
+    files = kits.recognise(folder, pack, described)
     work = Preparation(root, into, described, encoding, strict)
     rows = {file.name: FileRow(file.name, file.role, file.form, file.reason) for file in files}
     made: list[Recognised] = [file for file in files if file.role is None]
@@ -93,7 +79,7 @@ def take_in(folder: AnyPath, pack: AnyPath, into: Path, *, encoding: str | None 
             made.append(file)
     for group in sides.values():
         made += _take_sides(work, group, rows)
-    kit = kit_of(root, made, places=work.places, described=described)
+    kit = kits.kit_of(root, made, places=work.places, described=described)
     kit = replace(kit, languages=_languages(kit, work, list(rows.values())))
     return Intake(kit, tuple(rows.values()), tuple(_glosses(kit, work)))
 
@@ -152,10 +138,6 @@ def _glosses(kit: Kit, work: Preparation) -> list[tuple[str, str]]:
 
 MOST_BAD = 0.1  # a file with more lines that cannot be read than this share is not used at all
 _FEW = 5
-_HEADINGS = {
-    "name", "names", "source", "target", "src", "tgt", "word", "words", "translation", "transliteration", "gloss",
-    "form", "meaning", "latin", "script", "original", *LANGUAGES, *(name.lower() for name in LANGUAGES.values()),
-}  # fmt: skip
 _MARKUP = ("<s>", "</s>")
 
 
@@ -163,7 +145,7 @@ def look(row: FileRow, text: str) -> None:
     """Script, lines and punctuation of a text."""
     lines = [line for line in text.split("\n") if line.strip()]
     row.lines, row.words = len(lines), len(text.split()) / max(1, len(lines))
-    row.script, (row.attached, _) = script_of(text[:SAMPLE]), attached_punctuation(text[:SAMPLE])
+    row.script, row.attached = script_of(text[:SAMPLE]), recognition.attached_punctuation(text[:SAMPLE])[0]
 
 
 class Preparation:
@@ -207,7 +189,8 @@ class Preparation:
 
     def sentences(self, row: FileRow, text: str, breaks: str | None = None) -> list[str]:
         """Running text in sentences of tokens, a line each; text without spaces in sentences only."""
-        how = breaks or (self.described.prepare if self.described.prepare != "auto" else line_breaks_of(text))
+        how = breaks or self.described.prepare
+        how = recognition.line_breaks_of(text) if how == "auto" else how
         prepared = prepare(text, line_breaks=how)
         starts, documents = prepared.sentence_starts.tolist(), set(prepared.document_starts.tolist()[1:-1])
         whole, edges, lines = is_unspaced(text), prepared.offsets, []
@@ -251,18 +234,11 @@ def _text(work: Preparation, file: Recognised, row: FileRow) -> list[Recognised]
     text = "\n".join(kept)
     if work.described.prepare in ("space", "sentence") or (work.described.prepare == "auto" and is_running(text)):
         work.write(file.name, work.sentences(row, text))
-    elif is_unspaced(text) and several_sentences(text):
+    elif is_unspaced(text) and recognition.several_sentences(text):
         work.write(file.name, work.sentences(row, text, "sentence"))
     elif row.bad or found.encoding != "utf-8":
         work.write(file.name, kept)
     return [file]
-
-
-def read_interlinear(path: AnyPath, form: str, tiers: dict[str, str], encoding: str | None = None) -> Interlinear:
-    """A text with glosses, by its form: ``eaf``, ``flextext``, else Toolbox."""
-    if form in ("eaf", "flextext"):
-        return (read_eaf if form == "eaf" else read_flextext)(path, tiers)
-    return read_toolbox(path, tiers, encoding)
 
 
 def _interlinear(work: Preparation, file: Recognised, row: FileRow) -> list[Recognised]:
@@ -373,7 +349,7 @@ def _one_file_pairs(work: Preparation, file: Recognised, row: FileRow) -> list[R
 
 def _without_heading(row: FileRow, fields: list[tuple[int, list[str]]]) -> list[tuple[int, list[str]]]:
     """Rows of a table without a first one that names its columns."""
-    if fields and len(fields[0][1]) > 1 and all(field.strip().lower() in _HEADINGS for field in fields[0][1]):
+    if fields and len(fields[0][1]) > 1 and all(field.strip().lower() in kits.HEADINGS for field in fields[0][1]):
         row.done.append("the first line names the columns")
         return fields[1:]
     return fields

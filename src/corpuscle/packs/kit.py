@@ -43,48 +43,16 @@ from corpuscle.text.scripts import LANGUAGES
 from corpuscle.text.tables import read_table
 from corpuscle.text.wording import percent
 
-ROLES = {
-    "text": "running text",
-    "parallel": "translations",
-    "links": "linked words of translations",
-    "interlinear": "glossed texts",
-    "glosses": "glosses",
-    "names": "names in two scripts",
-    "lexicon": "a lexicon",
-    "tagged": "annotated sentences",
-    "trees": "bracketed trees",
-    "entities": "texts with entities",
-    "noisy": "noisy messages",
-    "meant": "noisy messages with what was meant",
-    "slang": "a dictionary of slang",
-    "segmented": "lines cut into words",
-}
-"""What a file of a kit can be, in words."""
-
 DESCRIPTION = "kit.toml"
 
-_BY_NAME = {
-    "names.tsv": "names", "names.csv": "names", "glosses.tsv": "glosses", "glosses.csv": "glosses",
-    "lexicon.tsv": "lexicon", "tagged.conllu": "tagged", "trees.mrg": "trees", "noisy.txt": "noisy",
-    "noisy.tsv": "meant", "slang.tsv": "slang", "segmented.txt": "segmented",
-}  # fmt: skip
-_INTERLINEAR = {".eaf": "eaf", ".flextext": "flextext", ".sfm": "toolbox", ".toolbox": "toolbox"}
+_FILES = tomllib.loads(Path(__file__).with_name("files.toml").read_text(encoding="utf-8"))
+ROLES: dict[str, str] = _FILES["roles"]
+"""What a file of a kit can be, in words."""
+HEADINGS = {*_FILES["words"]["headings"].split(), *LANGUAGES, *(name.lower() for name in LANGUAGES.values())}
+"""Names of columns, in lower case."""
 _PACKED = (".gz", ".xz")
-_ASIDE = {"gold", "test", "dev", "held-out", "heldout", "eval"}
-_NOTES = ("readme", "license", "licence", "copying", "changelog", "notes")
-_POINTERS = {
-    ".pdf": "a PDF has no text to rely on: pdftotext {} KIT/text/{stem}.txt, then look at it",
-    ".doc": "an old format of Word: save it as .docx or .odt",
-    ".rtf": "save it as .docx or .odt",
-    ".xlsx .xls .ods": "save its sheets as names.csv, glosses.csv or parallel/{stem}.tsv",
-    ".html .htm": "a web page: save it as text, KIT/text/{stem}.txt",
-    ".epub": "convert it to text, KIT/text/{stem}.txt",
-    ".zip": "an archive: unpack it",
-    ".wav .mp3 .mp4": "a recording; its annotation (.eaf) is used",
-    ".pfsx": "what ELAN remembers of its windows",
-    ".trees": "brackets are read from trees.mrg",
-}
-_POINTERS = {suffix: pointer for suffixes, pointer in _POINTERS.items() for suffix in suffixes.split()}
+_ASIDE, _NOTES = (tuple(_FILES["words"][name].split()) for name in ("aside", "notes"))
+_POINTERS = {suffix: pointer for suffixes, pointer in _FILES["pointers"].items() for suffix in suffixes.split()}
 
 
 class Recognised(NamedTuple):
@@ -203,8 +171,8 @@ def _recognise(name: str, has_text: bool) -> Recognised:
     folder, _, base = plain.rpartition("/")
     top, suffix = folder.partition("/")[0], PurePosixPath(base).suffix
     stem, _, language = plain.removesuffix(".txt").rpartition(".")  # of a side of translations: a.hi, a.hi.txt
-    if not folder and base in _BY_NAME:
-        return Recognised(name, _BY_NAME[base], "csv" if suffix == ".csv" else "plain")
+    if not folder and base in _FILES["names"]:
+        return Recognised(name, _FILES["names"][base], "csv" if suffix == ".csv" else "plain")
     if not folder and base == DESCRIPTION:
         return Recognised(name, "kit", "toml")
     if not folder and base.startswith(_NOTES) and suffix in (".txt", ".md", ".docx", ".odt", ""):
@@ -215,8 +183,8 @@ def _recognise(name: str, has_text: bool) -> Recognised:
         return Recognised(name, "entities")
     if folder == "links" and suffix in (".src", ".tgt", ".links"):
         return Recognised(name, "links")
-    if suffix in _INTERLINEAR:
-        return Recognised(name, "interlinear", _INTERLINEAR[suffix])
+    if suffix in _FILES["interlinear"]:
+        return Recognised(name, "interlinear", _FILES["interlinear"][suffix])
     if top == "parallel":
         if suffix in (".tsv", ".tmx"):
             return Recognised(name, "parallel", suffix[1:])

@@ -60,22 +60,16 @@ def render(
     is_sample = "sample" in pack.state and kit.folder == pack.folder / "kit"
     name = "the built-in sample" if is_sample else f"“{kit.folder.resolve().name or kit.folder}”"
     title = f"What was learned from {name}"
-    ends = [("use", "How to use it"), ("made", "How it was made")]
-    contents = [("missing", "What is missing")] if failed else []
-    contents += [(each.step.name, each.step.title) for each in sections] + (ends if sections else ends[1:])
+    parts = [("missing", "What is missing", _missing(pack, failed))] if failed else []
+    parts += [(each.step.name, each.step.title, [*each.chapter.body, *each.notes]) for each in sections]
+    if sections:
+        parts.append(("use", "How to use it", _use(pack, sections)))
+    parts.append(("made", "How it was made", _made(intake, pack, sections, unused, left_out, is_sample)))
     return page.document(
-        title,
-        page.links(contents, class_="contents"),
+        title, page.links([(name, heading) for name, heading, _ in parts], class_="contents"),
         element("header", element("h1", title), *_summary(sections, is_sample)),
-        *([_section("missing", "What is missing", *_missing(pack, failed))] if failed else []),
-        *(_section(each.step.name, each.step.title, *each.chapter.body, *each.notes) for each in sections),
-        *([_section("use", "How to use it", *_use(pack, sections))] if sections else []),
-        _section("made", "How it was made", *_made(intake, pack, sections, unused, left_out, is_sample)),
-    )
-
-
-def _section(name: str, title: str, *content: Html) -> Html:
-    return section(element("h2", title), *content, id=name)
+        *(section(element("h2", heading), *content, id=name) for name, heading, content in parts),
+    )  # fmt: skip
 
 
 def _summary(sections: Sequence[Section], is_sample: bool) -> list[Html]:

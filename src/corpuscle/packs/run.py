@@ -23,6 +23,7 @@ import sys
 import threading
 import warnings
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -353,48 +354,34 @@ class Precompiler:
     """Compiles packages, one after the other, until it is closed; ``turn(package)`` says that a step needs one now."""
 
     def __init__(self, packages: Sequence[str]):
-        self._packages = list(packages)
-        self._lock = threading.Lock()
+        self._lock, self._closed = threading.Lock(), False
         self._process: subprocess.Popen[bytes] | None = None
-        self._current: str | None = None
-        self._free = threading.Event()
-        self._thread = threading.Thread(target=self._compile, daemon=True)
-        if self._packages:
-            self._thread.start()
+        self._thread = ThreadPoolExecutor(1)
+        self._ahead = {package: self._thread.submit(self._compile, package) for package in packages}
 
-    def _compile(self) -> None:
-        while True:
-            with self._lock:
-                if not self._packages:
-                    return
-                self._current = self._packages.pop(0)
-                self._free.clear()
-                program = [sys.executable, "-P", "-c", _COMPILE, self._current]
-                environment, null = os.environ | {"CORPUSCLE_CACHE": str(cache_root)}, subprocess.DEVNULL
-                # In a session of its own: Ctrl-C is for the parent, which then closes this.
-                self._process = subprocess.Popen(
-                    program, stdin=null, stdout=null, stderr=null, env=environment, start_new_session=True
-                )
-            self._process.wait()  # a failure will be seen, and said, by the step itself
-            with self._lock:
-                self._current = None
-                self._free.set()
+    def _compile(self, package: str) -> None:
+        program = [sys.executable, "-P", "-c", _COMPILE, package]
+        environment, null = os.environ | {"CORPUSCLE_CACHE": str(cache_root)}, subprocess.DEVNULL
+        with self._lock:
+            if self._closed:
+                return
+            # In a session of its own: Ctrl-C is for the parent, which then closes this.
+            self._process = subprocess.Popen(
+                program, stdin=null, stdout=null, stderr=null, env=environment, start_new_session=True
+            )
+        self._process.wait()  # a failure will be seen, and said, by the step itself
 
     def turn(self, package: str) -> None:
         """Wait for a package that is being compiled; one whose turn has not come yet is left to the caller."""
-        with self._lock:
-            if package in self._packages:
-                self._packages.remove(package)
-            busy = self._current == package
-        while busy and not self._free.wait(0.2):  # so that Ctrl-C is heard
-            pass
+        ahead = self._ahead.get(package)
+        while ahead is not None and not ahead.cancel() and not ahead.done():
+            wait([ahead], timeout=0.2)  # so that Ctrl-C is heard
 
     def close(self) -> None:
         """Stop at once."""
         with self._lock:
-            self._packages.clear()
-            process = self._process
-        if process is not None:
+            self._closed = True
+        if self._process is not None:
             with suppress(OSError):
-                process.kill()
-            self._thread.join()
+                self._process.kill()
+        self._thread.shutdown(cancel_futures=True)

@@ -92,6 +92,7 @@ class Step:
     - ``settings``: kept, reported, and part of what makes a run the same run;
     - ``after``: names of steps whose files it reads;
     - ``learned``: what it gives, for a sentence that begins "Corpuscle has learned"; the title if empty;
+    - ``labels``: what people call the kinds of things that its findings name;
     - ``commands``: (command line, what it does), for the report; ``{model}`` stands for the first file that is written;
     - ``kernels``: the package whose kernels it uses, so that they can be compiled ahead.
 
@@ -112,6 +113,7 @@ class Step:
     kernels: str = ""
     wants: tuple[str, ...] = ()
     commands: tuple[Sequence[str], ...] = ()
+    labels: Mapping[str, str] = field(default_factory=dict)
 
     def read(self, record: Mapping[str, Any] | None) -> Findings | None:
         """The findings that were written down; None where there are none, or those of another version."""
@@ -129,7 +131,8 @@ def declared(
     findings: type[Findings], **more: Any,
 ) -> Step:  # fmt: skip
     """A step of this package; what people read about it, and what it needs, stands in ``steps.toml``."""
-    facts = {key: tuple(value) if isinstance(value, list) else value for key, value in _DECLARED[name].items()}
+    said: dict[str, Any] = _DECLARED[name]
+    facts: dict[str, Any] = {key: tuple(each) if isinstance(each, list) else each for key, each in said.items()}
     return Step(name=name, version=version, writes=writes, learn=learn, findings=findings, **facts, **more)
 
 

@@ -9,7 +9,7 @@ are far less than a tenth.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -95,7 +95,7 @@ def split(corpus: Corpus, seed: int) -> Split:
     return Split(corpus.select(~held).counted(), corpus.select(held), groups)
 
 
-def coverage(train: Corpus, held_out: Corpus, seed: int) -> dict[str, list[float]]:
+def coverage(train: Corpus, held_out: Corpus, seed: int) -> dict[str, Any]:
     """The shares of held-out words that are ``unseen`` after n tokens have been ``read``, and that the n most frequent
     words (``vocabulary``) have ``covered``; ``held_out`` has the vocabulary of ``train``.
 

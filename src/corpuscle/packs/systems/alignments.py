@@ -16,16 +16,9 @@ from typing import Any
 import numpy as np
 
 from corpuscle.align import DEFAULT_METHOD, DEFAULT_SYMMETRISATION, Aligner, learner
+from corpuscle.align import lexicon as lexica
 from corpuscle.align.evaluation import Halves, measure_unseen, score_by_halves
-from corpuscle.align.lexicon import (
-    content_first,
-    frequent_words,
-    how_sure,
-    lexicon,
-    linked_groups,
-    read_linked,
-    with_groups,
-)
+from corpuscle.align.lexicon import how_sure, linked_groups, read_linked, with_groups
 from corpuscle.errors import CorpuscleWarning
 from corpuscle.figures import alignment_grid
 from corpuscle.packs import page
@@ -184,10 +177,9 @@ class Aligned(Findings):
             alignment_grid(each.source, each.target, np.array(each.weights), each.links, title=f"Unseen pair {number}")
             for number, each in enumerate(self.grids, 1)
         ]
-        if not drawn:
-            return []
         said = "The stronger the colour of a square, the more probable the link; dots are the links that were chosen."
-        return [h3("Links"), page.note(said), page.plots([page.figure(svg, natural=True) for svg in drawn])]
+        figures = page.plots(page.figure(svg, natural=True) for svg in drawn)
+        return [h3("Links"), page.note(said), figures] if drawn else []
 
     def _dictionary(self) -> list[Html]:
         to_read, *to_work_with = (element("a", name, href=name) for name in (PAGE, *TABLES))
@@ -241,11 +233,9 @@ def learn(job: Job, settings: Settings) -> Aligned:
     check_enough(folder, short, FEWEST_PAIRS, f"sentence pair{which}", f"sentence pairs{which}")
 
     def learned(pairs: Bitext, method: str, name: str, save: bool = False) -> Aligner:
-        model = learner(method, **job.workers)
-        if "seed" in model.settings:
-            model = model.replace(seed=job.seed)
+        seeded = job.common if "seed" in learner(method).settings else job.workers
         with naming(folder):
-            return job.fit(model, pairs, name=name, save=save)
+            return job.fit(learner(method, **seeded), pairs, name=name, save=save)
 
     held = np.array(tenth(filled.tolist(), job.seed, "packs/parallel"))
     unseen = {(" ".join(source), " ".join(target)) for source, target in bitext.select(held)}
@@ -264,11 +254,11 @@ def learn(job: Job, settings: Settings) -> Aligned:
     final = learned(with_groups(bitext, groups), settings["method"], FILE, save=True)
     write_pharaoh(final.align(bitext, settings["symmetrise"]), job.pack / LINKS)
     low, score = settings["dictionary_from_links"], settings["dictionary_from_score"]
-    entries = lexicon(final, min_links=low, min_score=score, examples=bitext, fold_case=True)
+    entries = lexica.lexicon(final, min_links=low, min_score=score, examples=bitext, fold_case=True)
     languages = [job.kit.languages.get(side, name) for side, name in zip(("source", "target"), UNNAMED, strict=True)]
     on_page = dictionary.write(entries, bitext, job.pack, languages, job.glosses)
     sureness = [how_sure(entry.links, entry.confidence) for entry in entries]
-    best = content_first(entries, frequent_words(bitext.source))
+    best = lexica.content_first(entries, lexica.frequent_words(bitext.source))
     suspicious, worst = _suspicious(parallel, filled, halves, job.pack / SUSPICIOUS)
     return Aligned(
         linked=len(groups), pairs=len(filled), files=tuple(parallel.files), words=lengths[filled].sum(axis=0).tolist(),

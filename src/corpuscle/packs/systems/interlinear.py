@@ -14,10 +14,16 @@ from typing import Any
 
 from corpuscle.packs import page
 from corpuscle.packs.chapter import Card, Chapter, Findings, Table, pick
-from corpuscle.packs.intake import read_interlinear
 from corpuscle.packs.step import Job, Settings, Step, check_enough, declared
 from corpuscle.text.html import Html, bdi, div, element, h3, p, span
-from corpuscle.text.interlinear import Interlinear, completed, gloss_table, morph_table, write_interlinear
+from corpuscle.text.interlinear import (
+    Interlinear,
+    completed,
+    gloss_table,
+    morph_table,
+    read_interlinear,
+    write_interlinear,
+)
 from corpuscle.text.tables import write_table
 from corpuscle.text.wording import clip, count, counted, percent
 
@@ -81,15 +87,14 @@ def learn(job: Job, settings: Settings) -> Glossed:
     glossed = sum(bool(word.glossed) for phrase in phrases for word in phrase.words)
     after = [word for text in whole for phrase in text.phrases for word in phrase.words]
     first = [phrase for text in whole for phrase in text.phrases if phrase.words][:_SHOWN]
-    shown = [
+    shown = tuple(
         {"words": [(clip(w.form), clip(w.segmented), clip(w.glossed)) for w in phrase.words[:_LONGEST]],
          "translation": phrase.translation} for phrase in first
-    ]  # fmt: skip
+    )  # fmt: skip
     return Glossed(
         texts=len(texts), phrases=len(phrases), translated=sum(bool(phrase.translation) for phrase in phrases),
         words=len(after), glossed=glossed, proposed=sum(bool(word.glossed) for word in after) - glossed,
-        glosses=len(table), morphs=len(parts),
-        shown=tuple(shown),
+        glosses=len(table), morphs=len(parts), shown=shown,
     )  # fmt: skip
 
 

@@ -31,14 +31,6 @@ from corpuscle.text.wording import clip, count, counted, percent
 FILE = "models/normaliser.model"
 FEWEST_MESSAGES, FEWEST_PAIRS = 10, 30
 _SHOWN, _FREQUENT, _CHANGES, _LONGEST = 10, 12, 15, 30
-_WHY = {
-    "channel": "likely slip of the fingers", "edits": "few letters differ", "prefix": "begins alike",
-    "suffix": "ends alike", "subsequence": "letters in common", "sound": "sounds alike", "frequency": "frequent word",
-    "seen": "seen in annotated messages", "most seen": "seen most often", "slang": "dictionary of slang",
-    "more words": "several words", "split": "two words written together", "stretched": "letters were repeated",
-    "change seen": "such slips were seen", "seen after": "seen behind this word",
-    "seen before": "seen before this word", "context": "fits the context", "support": "goes with the words around",
-}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -97,7 +89,7 @@ class Messages(Findings):
                 ),
                 *page.titled(
                     "Why", ("typed", "becomes", "other candidates", "what spoke for it", "sure"),
-                    [(row["typed"], row["form"], ", ".join(row["others"]), _WHY.get(row["why"], row["why"]),
+                    [(row["typed"], row["form"], ", ".join(row["others"]), step.labels.get(row["why"], row["why"]),
                       percent(row["confidence"])) for row in self.reasons], (4,),
                 ),
             ],

@@ -112,7 +112,7 @@ class Segmented(Findings):
         ]  # fmt: skip
 
     def _plots(self) -> Html:
-        rounds, history = list(range(1, len(self.history) + 1)), np.array(self.history)
+        rounds, history = list(range(1, len(self.history) + 1)), list(zip(*self.history, strict=True))
         courses = (
             (0, "log probability", "Has it settled?",
              "In the first half words hardly depend on their neighbours; a line that still rises at the right wants "
@@ -121,8 +121,8 @@ class Segmented(Findings):
             (3, "different words", "The lexicon, round by round", "Words are tried, kept and dropped."),
         )  # fmt: skip
         return page.plots([
-            *(page.curve(name, rounds, history[:, i].tolist(), said, title=title, x_label="rounds over the text",
-                         y_label=name) for i, name, title, said in courses),
+            *(page.curve(name, rounds, history[i], said, title=title, x_label="rounds over the text", y_label=name)
+              for i, name, title, said in courses),
             page.curve(
                 "different words", self.growth["read"], self.growth["types"],
                 "Most languages show nearly a straight line (Heaps' law).", title="How the lexicon grows with the text",
@@ -137,11 +137,8 @@ class Segmented(Findings):
             for i, share in enumerate(self.lengths, 1)
             if share >= 0.005
         )
-        return [
-            h3("The most frequent words"),
-            p(*shown, dir="auto", translate="no"),
-            page.note(f"Letters of a word, by share of the text: {lengths}."),
-        ]
+        said = page.note(f"Letters of a word, by share of the text: {lengths}.")
+        return [h3("The most frequent words"), p(*shown, dir="auto", translate="no"), said]
 
     def _examples(self) -> list[Html]:
         key = p(
@@ -201,13 +198,8 @@ def learn(job: Job, settings: Mapping[str, Any]) -> Segmented:
     agreed = segmentation_scores(seen, unseen, draws=1)
     known = unseen.recode(measured.segment(train).vocab).tokens != UNKNOWN
     return Segmented(
-        letters=job.letters,
-        words=words.n_tokens,
-        types=len(frequent),
-        sweeps=sweeps,
-        max_word=final.max_word_,
-        groups=groups,
-        held_out=with_counts(found, sentences=len(held_out), known=float(known.mean())),
+        letters=job.letters, words=words.n_tokens, types=len(frequent), sweeps=sweeps, max_word=final.max_word_,
+        groups=groups, held_out=with_counts(found, sentences=len(held_out), known=float(known.mean())),
         agreement={name: 1.0 if agreed["f1"] == 1.0 else agreed[name] for name in ("f1", "boundary_f1")},
         history=final.history_[0, 1:, : len(HISTORY)].tolist(),  # nothing is predicted before the first round
         growth={"read": read.tolist(), "types": np.searchsorted(np.sort(first), read, side="left").tolist()},
@@ -215,7 +207,7 @@ def learn(job: Job, settings: Mapping[str, Any]) -> Segmented:
         frequent=tuple((clip(word), n) for word, n in frequent[:_FREQUENT]),
         examples=_examples(measured, held_out, job.seed),
         also_from=() if cut is None else ("segmented",),
-    )
+    )  # fmt: skip
 
 
 def _without(lines: Corpus | None, text: Corpus) -> Corpus | None:
@@ -233,7 +225,7 @@ def _examples(model: NestedSegmenter, held_out: Corpus, seed: int) -> tuple[Exam
     words = model.segment(some)
     letters, probabilities = model.posterior(some, draws=_DRAWS, seed=seed)
     spelled = letters.vocab.decode(letters.tokens)
-    result = []
+    result: list[Example] = []
     for i, (first, last) in enumerate(pairwise(letters.starts.tolist())):
         begins = set(accumulate(map(len, words.words(i)), initial=0))
         places = accumulate(map(len, spelled[first:last]), initial=0)

@@ -25,9 +25,6 @@ from corpuscle.text.wording import clip, counted, percent
 FILE = "models/tagger.model"
 FEWEST_SENTENCES = 20  # with fewer, a tenth of them says nothing
 _CONFUSIONS, _ERRORS, _AROUND = 12, 12, 4
-_NAMES = {
-    "upos": "parts of speech", "xpos": "tags of the treebank", "feats": "morphological features", "lemma": "lemmas",
-}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -46,6 +43,7 @@ class Tagged(Findings):
     def chapter(self, step: Step) -> Chapter:
         found, main = self.measures, self.layers[0]
         share, low, high = found[main], found[f"{main}_low"], found[f"{main}_high"]
+        called = step.labels[main]
         simple = calling = new = ""
         if main == "upos" and self.tags:
             most = max(self.tags, key=lambda row: row["words"])
@@ -56,20 +54,20 @@ class Tagged(Findings):
             unknown = counted(int(found["unknown_words"]), "unknown word")
             new = f" Of words that it had met {percent(found['known'])} were right, of {unknown} "
             new += f"{percent(found['unknown'])}."
-        others = "".join(f", {percent(found[name])} of the {_NAMES[name]}" for name in self.layers[1:])
+        others = "".join(f", {percent(found[name])} of the {step.labels[name]}" for name in self.layers[1:])
         names = (*self.layers, "all", "sentence", "known", "unknown")
         how = grade(share, (0.95, "Good"), (0.85, "Usable"), (0, "Weak"))
         return Chapter(
-            headline=f"tagger: {percent(share)} of the {_NAMES[main]} right in unseen sentences",
+            headline=f"tagger: {percent(share)} of the {called} right in unseen sentences",
             figures={
                 "sentences": self.sentences, "held_out": self.held_out,
                 **{name: found[name] for name in names if name in found.figures}, "low": low, "high": high,
             },
-            cards=[Card(percent(share, 0), f"{_NAMES[main]} right in unseen sentences", simple)],
+            cards=[Card(percent(share, 0), f"{called} right in unseen sentences", simple)],
             body=[
                 learned_from(
                     counted(self.sentences, "annotated sentence"), "tagger",
-                    f"gets {percent(share)} of the {_NAMES[main]} right in the {counted(self.held_out, 'sentence')} "
+                    f"gets {percent(share)} of the {called} right in the {counted(self.held_out, 'sentence')} "
                     f"it has not seen {between(low, high)}{others}; {percent(found['sentence'])} of the sentences "
                     f"have no error at all.{new}", "sentences",
                 ),

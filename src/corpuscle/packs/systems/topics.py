@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -115,13 +116,10 @@ class Topics(Findings):
                   "above. It has learned from these documents too, so it knows them better than it would know new "
                   "ones."),
                 page.plots([
-                    page.figure(
-                        shaded_text(
-                            text["sentences"], text["topical"], text["topics"],
-                            title=f"Document {isolated(text['name'][-60:])}", width=_WIDTH,
-                        ),
-                        "The stronger the ground, the likelier a word comes from a topic, which the colour tells.",
-                    )
+                    page.figure(shaded_text(
+                        text["sentences"], text["topical"], text["topics"],
+                        title=f"Document {isolated(text['name'][-60:])}", width=_WIDTH,
+                    ), "The stronger the ground, the likelier a word comes from a topic, which the colour tells.")
                     for text in self.marked
                 ]),
                 page.plots([page.curve(
@@ -159,9 +157,8 @@ def learn(job: Job, settings: Settings) -> Topics:
     sweeps = by_rule(settings["sweeps"], number_of_sweeps(text.n_tokens))
     training, unseen = pick_documents(text, ~held).counted(), pick_documents(text, held)
     same = {"order": settings["order"], "min_count": settings["min_count"], **job.common}
-    topical = NgramTopicModel(
-        method=settings["method"], sweeps=sweeps, topics=topics, sampler=settings["sampler"], **same
-    )
+    how = {name: settings[name] for name in ("method", "sampler")}
+    topical = NgramTopicModel(sweeps=sweeps, topics=topics, **how, **same)
     plain = NgramTopicModel(method="hpylm", sweeps=max(sweeps, settings["sweeps_without_topics"]), **same)
     with naming(folder):
         job.fit(plain, training, name="models/topics.plain.model")
@@ -174,14 +171,12 @@ def learn(job: Job, settings: Settings) -> Topics:
     }
     read = document_topics(final, text, particles=particles, seed=job.seed)
     shares = np.array([document.shares for document in read])
-    shown = [
-        {
-            "number": topic.number, "share": topic.share, "words": [clip(word) for word, _ in topic.words],
-            "phrases": [clip(phrase.text) for phrase in topic.phrases],
-            "documents": [read[i].name for i in np.argsort(-shares[:, topic.number - 1])[:_EXAMPLES]],
-        }
+    shown = tuple(
+        {"number": topic.number, "share": topic.share, "words": [clip(word) for word, _ in topic.words],
+         "phrases": [clip(phrase.text) for phrase in topic.phrases],
+         "documents": [read[i].name for i in np.argsort(-shares[:, topic.number - 1])[:_EXAMPLES]]}
         for topic in summaries(final, _WORDS, _PHRASES)
-    ]  # fmt: skip
+    )  # fmt: skip
     rows = (
         (each.number, each.share, " ".join(word for word, _ in each.words), " | ".join(p.text for p in each.phrases))
         for each in summaries(final, 50, 50)
@@ -191,7 +186,7 @@ def learn(job: Job, settings: Settings) -> Topics:
     write_table(job.pack / DOCUMENTS, heading, ((each.name, each.words, *each.shares) for each in read))
     return Topics(
         documents=documents, words=text.n_tokens, topics=topics, sweeps=sweeps,
-        held_out={"documents": int(held.sum()), "words": unseen.n_tokens}, measures=measures, topics_shown=tuple(shown),
+        held_out={"documents": int(held.sum()), "words": unseen.n_tokens}, measures=measures, topics_shown=shown,
         history=tuple(final.history_.tolist()),
         marked=_marked(final, text, np.flatnonzero(held)[:_MARKED], job.seed, particles),
     )  # fmt: skip
@@ -202,18 +197,14 @@ def _marked(model: NgramTopicModel, text: Corpus, chosen: np.ndarray, seed: int,
     some = pick_documents(text, chosen)
     assert some.document_starts is not None and some.labels is not None
     result = []
-    for number, found in enumerate(mark(model, some, particles=particles, seed=seed)):
-        first, last = some.document_starts[number : number + 2]
-        sentences: list[list[str]] = []
-        for sentence in some[int(first) : int(last)]:
-            if sum(map(len, sentences)) + len(sentence) > _LONGEST and sentences:
-                break
-            sentences.append([clip(word) for word in sentence])
-        n = sum(map(len, sentences))
-        result.append({
-            "name": some.labels[number], "sentences": sentences, "topical": np.round(found.topical[:n], 3).tolist(),
-            "topics": found.topics[:n].tolist(),
-        })  # fmt: skip
+    marked, edges = mark(model, some, particles=particles, seed=seed), pairwise(some.document_starts.tolist())
+    for name, found, (first, last) in zip(some.labels, marked, edges, strict=True):
+        lengths = np.cumsum(some.lengths[first:last])
+        whole = max(1, int((lengths <= _LONGEST).sum()))  # sentences
+        n = int(lengths[whole - 1])
+        sentences = [[*map(clip, sentence)] for sentence in some[first : first + whole]]
+        topical, topics = np.round(found.topical[:n], 3).tolist(), found.topics[:n].tolist()
+        result.append({"name": name, "sentences": sentences, "topical": topical, "topics": topics})
     return tuple(result)
 
 

@@ -37,7 +37,6 @@ FILE = "models/names.model"
 NETWORK = "models/names-network.model"
 FEWEST_NAMES = 100  # with fewer, nine tenths of nine tenths are too few to learn from
 _ERRORS, _CONFUSIONS, _DRAWN, _WAYS, _TUNING = 12, 10, 2, 4, 500
-_NAMES = {"phrase": "phrases of letters", "neural": "a network", "combined": "both together"}
 
 Ways = tuple[str, tuple[tuple[str, tuple[tuple[str, str], ...]], ...]]
 """A word with the best ways to write it: the whole and its phrases."""
@@ -67,8 +66,8 @@ class Written(Findings):
         tuned = f"were tuned on {counted(self.tuned_on, 'name')} of the other nine tenths"
         if not self.rounds:
             tuned = "are those it began with: the other nine tenths gave nothing to tune them on"
-        shares = ", ".join(f"{_NAMES[name]} {percent(share)}" for name, share in self.rivals.items())
-        chosen = f"Measured on the same unseen names: {shares}. In the pack: {_NAMES[self.chosen]}."
+        shares = ", ".join(f"{step.labels[name]} {percent(share)}" for name, share in self.rivals.items())
+        chosen = f"Measured on the same unseen names: {shares}. In the pack: {step.labels[self.chosen]}."
         how = grade(found["acc"], (0.7, "Good"), (0.4, "Useful with several candidates"), (0, "Weak"))
         return Chapter(
             headline=f"transliterator: {acc} of {counted(self.held_out, 'unseen name')} right at the first try",
@@ -147,10 +146,8 @@ def _learned(job: Job, pairs: list[Pair], settings: Settings) -> Written:
     chosen = max(measures, key=lambda name: measures[name]["acc"])
     _final(job, pairs, model, rivals[chosen], settings["network"]).save(job.pack / FILE)
     wrong: list[dict[str, Any]] = [
-        {
-            "source": clip(pair.source), "found": clip(found[0]) if found else "", "wanted": clip(wanted[0]),
-            "rank": next((rank for rank, target in enumerate(found, 1) if target in wanted), None),
-        }
+        {"source": clip(pair.source), "found": clip(found[0]) if found else "", "wanted": clip(wanted[0]),
+         "rank": next((rank for rank, target in enumerate(found, 1) if target in wanted), None)}
         for pair, found, wanted in zip(test, answers[chosen], references, strict=True)
         if not found or found[0] not in wanted
     ]  # fmt: skip
@@ -164,8 +161,7 @@ def _learned(job: Job, pairs: list[Pair], settings: Settings) -> Written:
         baseline=news_measures(written(LetterMap().fit(train)), references, seed=job.seed)["acc"],
         errors=tuple(wrong[:_ERRORS]),
         confusions=tuple((found, wanted, n) for (found, wanted), n in confused.most_common(_CONFUSIONS)),
-        wrong=len(wrong),
-        lattices=lattices,
+        wrong=len(wrong), lattices=lattices,
     )  # fmt: skip
 
 
