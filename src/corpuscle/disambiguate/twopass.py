@@ -6,16 +6,13 @@ of speech, or the lemma, of the analysis before and behind; the same without the
 analyses, and looked up with those that the first pass puts first (``predicted``), or with the right ones (``gold``),
 which no reader has, but which say how much there is to gain.
 
-Shah, Dhillon, Liberman, Foster, Maamouri and Ungar, "A new approach to lexical disambiguation of Arabic text", 2010,
-section 5 and table 5 (M_cheat).
-
 ``PairRanker``: lemmas ranked by one model, all other elements together by another; a pair need not be a candidate.
 
 The probability of a pair is the product of the two, so that the second best pair is the better one of the best lemma
 with the second best rest and of the second best lemma with the best rest.
 
 Shah, Dhillon, Liberman, Foster, Maamouri and Ungar, "A new approach to lexical disambiguation of Arabic text", 2010,
-table 5 (M_ind).
+section 5 and table 5 (M_cheat; M_ind).
 """
 
 from __future__ import annotations
@@ -125,7 +122,7 @@ class TwoPassRanker(TwoPassSettings, Disambiguator):
             self.counts_ = every.kept(self.min_count)
         self.provenance_ = {
             **first.provenance_, "weights": len(self.weights_.weights),
-            "counts": first.provenance_["counts"] + len(self.counts_.table.keys),
+            "counts": first.provenance_["counts"] + len(self.counts_.keys),
         }  # fmt: skip
         return self
 

@@ -162,10 +162,9 @@ class Preparation:
         """The text of a file; None, with a problem, where too much of it cannot be read."""
         found = read_any(self.folder / name, self.encoding)
         row.encoding = found.encoding
-        if found.marked and found.encoding != "utf-8":
-            row.done.append(f"{found.encoding}, by its byte-order mark")
-        elif found.encoding != "utf-8":
-            row.done.append(f"read as {found.encoding}, as you said")
+        if found.encoding != "utf-8":
+            by_mark, as_said = f"{found.encoding}, by its byte-order mark", f"read as {found.encoding}, as you said"
+            row.done.append(by_mark if found.marked else as_said)
         n_lines = found.text.count("\n") + 1
         if found.bad:
             row.bad += [(line, "not UTF-8, or with a NUL") for line in found.bad]

@@ -37,7 +37,7 @@ from typing import Any, NamedTuple
 from corpuscle.atomic import check_inside
 from corpuscle.errors import InputError
 from corpuscle.text.files import AnyPath, decode, open_bytes, reading
-from corpuscle.text.formats import format_of
+from corpuscle.text.formats import checked_encoding, format_of
 from corpuscle.text.interlinear import TIER_ROLES, TierFound
 from corpuscle.text.scripts import LANGUAGES
 from corpuscle.text.tables import read_table
@@ -92,7 +92,6 @@ class Kit:
 
     folder: Path
     files: Mapping[str, tuple[str, ...]]
-    others: tuple[str, ...]
     reasons: Mapping[str, str] = field(default_factory=dict)
     places: Mapping[str, Path] = field(default_factory=dict)
     languages: Mapping[str, str] = field(default_factory=dict)
@@ -141,13 +140,11 @@ def read_description(folder: Path) -> Described:
         raise InputError(path, None, f"unknown key {unknown[0]!r}; it may have {', '.join(sorted(known))}")
     languages = _strings(path, table.get("languages", {}), "languages", ("text", "source", "target"))
     tiers = _strings(path, table.get("tiers", {}), "tiers", TIER_ROLES)
-    plain = {key: table[key] for key in ("title", "encoding", "prepare") if key in table}
-    _strings(path, plain, "kit.toml", ("title", "encoding", "prepare"))
+    own = ("title", "encoding", "prepare")
+    plain = _strings(path, {key: table[key] for key in own if key in table}, DESCRIPTION, own)
     if plain.get("prepare", "auto") not in ("auto", "no", "space", "sentence"):
         raise InputError(path, None, "prepare is auto, no, space or sentence")
     if "encoding" in plain:
-        from corpuscle.text.formats import checked_encoding
-
         checked_encoding(plain["encoding"])
     names = {"language": languages.get("text", ""), **{k: languages.get(k, "") for k in ("source", "target")}}
     return Described(**plain, **names, tiers=tiers)
@@ -275,7 +272,7 @@ def kit_of(folder: Path, files: Iterable[Recognised], **more: Any) -> Kit:
         elif file.role in ROLES:
             by_role.setdefault(file.role, []).append(file.name)
     roles = {role: tuple(sorted(names)) for role, names in by_role.items()}
-    return Kit(folder, roles, tuple(sorted(reasons)), reasons, **more)
+    return Kit(folder, roles, reasons, **more)
 
 
 def find_kit(folder: AnyPath, pack: AnyPath) -> Kit:

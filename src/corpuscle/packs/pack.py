@@ -123,13 +123,6 @@ class Pack:
     def done(self, step: str) -> Mapping[str, Any] | None:
         return self.state["steps"].get(step)
 
-    def is_done(self, step: str, fingerprint: str) -> bool:
-        """Whether a step was done with this very input, and its files are still there and unchanged."""
-        record = self.done(step)
-        if record is None or record.get("fingerprint") != fingerprint or record.get("digest") != record_digest(record):
-            return False
-        return not any(self.changed(record))
-
     def changed(self, record: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         """The files of a step that are not what it wrote, and why: missing, or changed."""
         for name, digest in record["files"].items():
@@ -428,12 +421,11 @@ def _entities(reading: Reading, model: Any) -> dict[str, Any]:
     ]}  # fmt: skip
 
 
-def _translation(reading: Reading, model: Any) -> dict[str, Any]:
-    return {"translation": [best[0].target if best else "" for best in model.translate(reading.corpus)]}
-
-
 LAYERS: dict[str, Callable[[Reading, Any], dict[str, Any]]] = {
     "lm": _surprisal, "classes": partial(_classes, name="classes"), "senses": partial(_classes, name="senses"),
-    "topics": _topics, "tagger": _tags, "parser": _trees, "entities": _entities, "translate": _translation,
+    "topics": _topics, "tagger": _tags, "parser": _trees, "entities": _entities,
+    "translate": lambda reading, model: {
+        "translation": [best[0].target if best else "" for best in model.translate(reading.corpus)]
+    },
 }  # fmt: skip
 """Name of a model -> what it adds, in this order."""

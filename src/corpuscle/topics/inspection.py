@@ -13,7 +13,8 @@ from corpuscle.errors import SettingError
 from corpuscle.measure import Result
 from corpuscle.text.corpus import Corpus
 from corpuscle.text.vocab import UNKNOWN
-from corpuscle.topics.base import Look, TopicModel, all_words, document_bounds, of_documents
+from corpuscle.text.wording import clip
+from corpuscle.topics.base import Look, TopicModel, all_words, document_bounds, of_documents, pick_documents
 from corpuscle.topics.kernels.frozen import likelihoods, used_depths
 from corpuscle.topics.kernels.particles import Reader, marks
 from corpuscle.topics.kernels.seating import SWITCHING
@@ -241,3 +242,22 @@ def perplexities(model: TopicModel, corpus: Corpus, *, seed: int = 1, **reading:
     by_sample = model.sample_log_probabilities(corpus, seed=seed, **reading)
     logs = np.logaddexp.reduce(by_sample, axis=0) - np.log(len(by_sample))
     return model.perplexity_of(corpus, logs, seed=seed), np.exp(-by_sample.mean(1)).tolist()
+
+
+def beginnings(
+    model: NgramTopicModel, text: Corpus, chosen: np.ndarray, longest: int, seed: int, particles: int
+) -> tuple[dict[str, Any], ...]:
+    """The beginnings of some documents, whole sentences of about the ``longest`` number of words at most: words by
+    sentence, how topical each word is, and its topic."""
+    some = pick_documents(text, chosen)
+    assert some.document_starts is not None and some.labels is not None
+    result = []
+    marked, edges = mark(model, some, particles=particles, seed=seed), pairwise(some.document_starts.tolist())
+    for name, found, (first, last) in zip(some.labels, marked, edges, strict=True):
+        lengths = np.cumsum(some.lengths[first:last])
+        whole = max(1, int((lengths <= longest).sum()))  # sentences
+        n = int(lengths[whole - 1])
+        sentences = [[*map(clip, sentence)] for sentence in some[first : first + whole]]
+        topical, topics = np.round(found.topical[:n], 3).tolist(), found.topics[:n].tolist()
+        result.append({"name": name, "sentences": sentences, "topical": topical, "topics": topics})
+    return tuple(result)

@@ -40,13 +40,10 @@ def headwords(entries: Iterable[Entry], glosses: Mapping[str, str]) -> list[dict
     """Words with their glosses and translations (target, links, confidence) as plain data, in the order of the
     entries."""
     return [
-        {
-            "word": clip(word),
-            "gloss": glosses.get(word, ""),
-            "translations": [[clip(e.target), round(e.links, 1), round(e.confidence, 3)] for e in group],
-        }
+        {"word": clip(word), "gloss": glosses.get(word, ""),
+         "translations": [[clip(e.target), round(e.links, 1), round(e.confidence, 3)] for e in group]}
         for word, group in groupby(entries, key=lambda entry: entry.source)
-    ]
+    ]  # fmt: skip
 
 
 def card(headword: Mapping[str, Any]) -> Html:

@@ -13,13 +13,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 
 import corpuscle
 from corpuscle.figures import NodeShown, draw_constituents
-from corpuscle.grammar import Parsed, Pcfg, SpectralGrammar, TreeMetric, branching, trees_of
+from corpuscle.grammar import Pcfg, SpectralGrammar, TreeMetric, branching
+from corpuscle.grammar.inspection import in_trees, surest
 from corpuscle.measure import Result, bracket_scores, bracket_scores_by
 from corpuscle.packs import page
 from corpuscle.packs.chapter import Card, Chapter, Findings, Table, between, compared, learned_from, pick
@@ -29,7 +29,6 @@ from corpuscle.text.brackets import read_brackets
 from corpuscle.text.heldout import held_sentences
 from corpuscle.text.html import Html, h3, p
 from corpuscle.text.treebank import Treebank
-from corpuscle.text.trees import Trees
 from corpuscle.text.wording import counted, percent
 from corpuscle.words import class_sources
 
@@ -113,27 +112,8 @@ def learn(job: Job, settings: Settings) -> Parses:
         trees=len(trees), words=trees.words.n_tokens, rules=final.provenance_["rules"], held_out=len(test),
         measures=bracket_scores(test, found.trees, seed=job.seed),
         baseline=bracket_scores(test, plain.trees, draws=1, seed=job.seed)["labelled_f1"],
-        labels=tuple(bracket_scores_by(test, found.trees, "label")[:_LABELS]), examples=_examples(test, found),
-    )  # fmt: skip
-
-
-def _nodes(trees: Trees, sure: np.ndarray | None = None) -> list[NodeShown]:
-    values = [None] * trees.n_nodes if sure is None else [round(float(each), 3) for each in sure]
-    rows = zip(trees.labels.strings(), trees.parents.tolist(), trees.spans.tolist(), values, strict=True)
-    return [NodeShown(label, parent, first, end, value) for label, parent, (first, end), value in rows]
-
-
-def _examples(test: Trees, found: Parsed) -> tuple[Drawn, ...]:
-    """A few short sentences with our tree and the right one: some with mistakes first."""
-    right = test.without_functions().without_root()
-    lengths = right.words.lengths
-    fitting = np.flatnonzero((lengths > 3) & (lengths <= _LONGEST))
-    same = [np.array_equal(right[i : i + 1].spans, found.trees[i : i + 1].spans) for i in fitting.tolist()]
-    chosen, starts = fitting[np.lexsort((fitting, np.array(same, bool)))][:_EXAMPLES].tolist(), found.trees.tree_starts
-    return tuple(
-        Drawn(right.words.words(i), _nodes(right[i : i + 1]),
-              _nodes(found.trees[i : i + 1], found.confidence[starts[i] : starts[i + 1]]))
-        for i in chosen
+        labels=tuple(bracket_scores_by(test, found.trees, "label")[:_LABELS]),
+        examples=tuple(Drawn(*each) for each in in_trees(test, found, _LONGEST, _EXAMPLES)),
     )  # fmt: skip
 
 
@@ -211,26 +191,9 @@ def induce(job: Job, settings: Settings) -> Bracketed:
     return Bracketed(
         sentences=model.provenance_["sentences"], words=model.provenance_["words"],
         classes=model.provenance_["symbols"], confidence=float(inner.mean()) if len(inner) else 1.0,
-        right_branching=float(np.mean(list(same))), examples=_surest(model, part),
+        right_branching=float(np.mean(list(same))),
+        examples=tuple(Induced(*each) for each in surest(model, part, _INDUCED)),
     )  # fmt: skip
-
-
-def _surest(model: TreeMetric, bank: Treebank) -> tuple[Induced, ...]:
-    """The surest of the short sentences, with their trees."""
-    lengths = model.sentences(bank).lengths
-    short = bank.select((lengths >= 5) & (lengths <= 9))
-    if len(short) == 0:
-        return ()
-    trees, sure = trees_of(model.sentences(short), model.brackets(short, confidence=True))
-    starts = trees.tree_starts
-    inner = trees.spans[:, 1] - trees.spans[:, 0] > 1
-    means = np.array([float(sure[a:b][inner[a:b]].mean()) for a, b in pairwise(starts.tolist())])
-    rows = []
-    for i in np.argsort(-means, kind="stable")[:_INDUCED].tolist():
-        nodes = _nodes(trees[i : i + 1], sure[starts[i] : starts[i + 1]])
-        shown = [node._replace(label="") if node.label == "W" else node for node in nodes]
-        rows.append(Induced(trees.words.words(i), shown))
-    return tuple(rows)
 
 
 BRACKETS = declared("brackets", 1, (BRACKETS_FILE,), induce, Bracketed, check=Job.check_text)

@@ -18,7 +18,7 @@ from corpuscle.catalogue import TASKS
 from corpuscle.errors import InputError, warn
 from corpuscle.figures import Series, line_plot
 from corpuscle.lm import LanguageModel, NgramModel, PlreModel, find_markup
-from corpuscle.lm.surprises import surprises
+from corpuscle.lm.inspection import surprises
 from corpuscle.measure import Result
 from corpuscle.packs import page
 from corpuscle.packs.chapter import Card, Chapter, Findings, Table, amount, grade, pick, with_counts

@@ -9,7 +9,7 @@ does not have are changed, and nothing can be measured: the report shows what be
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -140,11 +140,18 @@ def learn(job: Job, settings: Settings) -> Messages:
         return model.fit(messages, some, clean=clean, words=words, slang=meanings)
 
     with naming(path):
+        measures, baseline = None, 0.0
         if gold is None:
-            final, measures, baseline = fit(None), None, 0.0
+            final = fit(None)
             final.save(job.pack / FILE)
         else:
-            final, measures, baseline = _measured(job, gold, fit)
+            held = np.isin(range(len(gold)), tenth(range(len(gold)), job.seed, "packs/normaliser"))
+            model, train, test, final = job.measured(fit, gold, held, file=FILE, path=path)
+            typed = [list(message) for message in test.corpus]
+            scores = normalisation_scores(test, model.normalise(typed), seed=job.seed)
+            measures = with_counts(scores, messages=len(test))
+            simple = fit(train, "dictionary").normalise(typed)
+            baseline = normalisation_scores(test, simple, seed=job.seed, draws=1)["f1"]
     choices = final.choices(messages, ranked=3)
     changed = [[choice for choice in some if choice.form != choice.typed] for some in choices]
     frequent = Counter((one.typed.lower(), one.form.lower()) for some in changed for one in some)
@@ -160,17 +167,6 @@ def learn(job: Job, settings: Settings) -> Messages:
         baseline=baseline,
         also_from=tuple(role for role in ("text", "lexicon", "meant", "slang") if job.kit.paths(role)),
     )  # fmt: skip
-
-
-def _measured(job: Job, gold: Normalised, fit: Callable[..., Normaliser]) -> tuple[Normaliser, Result, float]:
-    """The model of all annotated messages, figures of one that has not seen a tenth of them on that tenth, and F1 of a
-    dictionary there."""
-    held = np.isin(range(len(gold)), tenth(range(len(gold)), job.seed, "packs/normaliser"))
-    model, train, test, final = job.measured(fit, gold, held, file=FILE, path=job.kit.paths("noisy")[0])
-    typed = [list(message) for message in test.corpus]
-    scores = normalisation_scores(test, model.normalise(typed), seed=job.seed)
-    simple = normalisation_scores(test, fit(train, "dictionary").normalise(typed), seed=job.seed, draws=1)
-    return final, with_counts(scores, messages=len(test)), simple["f1"]
 
 
 def _words(job: Job, sentences: Sequence[Sequence[str]], least: int) -> list[str]:

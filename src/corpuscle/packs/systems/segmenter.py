@@ -7,9 +7,9 @@ the same settings, learns from everything and splits the whole text into words, 
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from itertools import accumulate, islice, pairwise
+from itertools import accumulate, pairwise
 from typing import Any
 
 import numpy as np
@@ -20,8 +20,8 @@ from corpuscle.packs.chapter import Card, Chapter, Findings, grade, pick, with_c
 from corpuscle.packs.step import FEWEST_SPACES, SEGMENTED, Job, LeftOut, Step, by_rule, declared, naming
 from corpuscle.segment import NestedSegmenter
 from corpuscle.segment.chain import HISTORY
+from corpuscle.segment.inspection import Example, examples, without
 from corpuscle.text import read_text, write_text
-from corpuscle.text.corpus import Corpus
 from corpuscle.text.heldout import part_held, split
 from corpuscle.text.html import Html, bdi, fragment, h3, p, small, span
 from corpuscle.text.scripts import clusters
@@ -31,13 +31,9 @@ from corpuscle.text.wording import clip, count, counted, percent
 
 FILE, WORDS = "models/segment.model", "words.tsv"
 MOST, FEWEST, LETTERS = 200, 30, 40_000_000
-SETTINGS = {"method": "npylm", "order": 2, "sweeps": f"{MOST}; fewer, down to {FEWEST}, for large texts"}
 
-_EXAMPLES, _LONGEST, _DRAWS, _FREQUENT = 24, 60, 50, 40
+_EXAMPLES, _LONGEST, _FREQUENT = 24, 60, 40
 _SURE, _MAYBE, _MOST_LETTERS = 0.8, 0.2, 12
-
-Example = Sequence[tuple[str, bool, float]]
-"""A sentence in letters: each with the chosen cut before it, and the probability of one."""
 
 
 def number_of_sweeps(letters: int) -> int:
@@ -179,7 +175,7 @@ def learn(job: Job, settings: Mapping[str, Any]) -> Segmented:
         cut = lines  # that somebody has cut into words
     train, held_out, groups = split(raw, job.seed)
     with naming(folder):
-        measured = job.fit(model.replace(), train, _without(cut, held_out), name="models/segment.measured.model")
+        measured = job.fit(model.replace(), train, without(cut, held_out), name="models/segment.measured.model")
         final = job.fit(model, raw, cut, name=FILE, save=True)
         words = final.segment(raw)
         unseen, seen = measured.segment(held_out), final.segment(held_out)
@@ -205,33 +201,9 @@ def learn(job: Job, settings: Mapping[str, Any]) -> Segmented:
         growth={"read": read.tolist(), "types": np.searchsorted(np.sort(first), read, side="left").tolist()},
         lengths=tuple((lengths / max(1, lengths.sum())).tolist()),
         frequent=tuple((clip(word), n) for word, n in frequent[:_FREQUENT]),
-        examples=_examples(measured, held_out, job.seed),
+        examples=examples(measured, held_out[:_EXAMPLES], _LONGEST, job.seed),
         also_from=() if cut is None else ("segmented",),
     )  # fmt: skip
 
 
-def _without(lines: Corpus | None, text: Corpus) -> Corpus | None:
-    """Lines whose letters are not among those of a text: what is measured must not have been seen."""
-    if lines is None:
-        return None
-    held = {"".join(words) for words in text}
-    kept = np.array(["".join(words) not in held for words in lines])
-    return lines.select(kept).counted() if kept.any() else None
-
-
-def _examples(model: NestedSegmenter, held_out: Corpus, seed: int) -> tuple[Example, ...]:
-    """Unseen sentences as letters with the chosen cut and the probability of a cut before each."""
-    some = held_out[:_EXAMPLES]
-    words = model.segment(some)
-    letters, probabilities = model.posterior(some, draws=_DRAWS, seed=seed)
-    spelled = letters.vocab.decode(letters.tokens)
-    result: list[Example] = []
-    for i, (first, last) in enumerate(pairwise(letters.starts.tolist())):
-        begins = set(accumulate(map(len, words.words(i)), initial=0))
-        places = accumulate(map(len, spelled[first:last]), initial=0)
-        rows = zip(spelled[first:last], places, probabilities[first:last].tolist(), strict=False)
-        result.append([(letter, at in begins, round(p, 2)) for letter, at, p in islice(rows, _LONGEST)])
-    return tuple(filter(None, result))
-
-
-SEGMENTER = declared("segment", 3, (FILE, SEGMENTED, WORDS), learn, Segmented, check=Job.check_text, settings=SETTINGS)
+SEGMENTER = declared("segment", 3, (FILE, SEGMENTED, WORDS), learn, Segmented, check=Job.check_text)

@@ -6,11 +6,7 @@ is learned from all of them with the same settings: that is the one in the pack.
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass
-from typing import Any
-
-import numpy as np
 
 from corpuscle.measure import Result, tagging, tagging_by_tag
 from corpuscle.measure.tags import TAG_LAYERS
@@ -18,13 +14,12 @@ from corpuscle.packs import page
 from corpuscle.packs.chapter import Card, Chapter, Findings, Table, between, grade, learned_from
 from corpuscle.packs.step import Job, Settings, Step, check_enough, declared
 from corpuscle.tag import Tagger
+from corpuscle.tag.inspection import mistakes
 from corpuscle.text.scripts import isolated
-from corpuscle.text.treebank import Treebank
-from corpuscle.text.wording import clip, counted, percent
+from corpuscle.text.wording import counted, percent
 
 FILE = "models/tagger.model"
 FEWEST_SENTENCES = 20  # with fewer, a tenth of them says nothing
-_CONFUSIONS, _ERRORS, _AROUND = 12, 12, 4
 
 
 @dataclass(frozen=True)
@@ -99,21 +94,8 @@ def learn(job: Job, settings: Settings) -> Tagged:
     found, known = tagger.annotate(held.without(*TAG_LAYERS.values())), tagger.known(held)
     measures = tagging(held, found, known, seed=job.seed)
     layers = tuple(name for name in TAG_LAYERS if name in measures.figures)
-    mistakes = _mistakes(held, found, tagger.layers_[0], known.tolist())
-    return Tagged(len(bank), len(held), layers, measures, tuple(tagging_by_tag(held, found)), *mistakes)
-
-
-def _mistakes(gold: Treebank, found: Treebank, layer: str, known: list[bool]) -> tuple[Any, Any]:
-    """Which tags are taken for which, and the first words with a wrong tag, with the words around them."""
-    wanted, given = getattr(gold, layer).strings(), getattr(found, layer).strings()
-    confused = Counter((a, b) for a, b in zip(wanted, given, strict=True) if a != b)
-    errors = []
-    for at in [i for i, (a, b) in enumerate(zip(wanted, given, strict=True)) if a != b][:_ERRORS]:
-        sentence = int(np.searchsorted(gold.corpus.sentence_starts, at, side="right")) - 1
-        words, i = gold.corpus.words(sentence), at - int(gold.corpus.sentence_starts[sentence])
-        around = " ".join(words[max(0, i - _AROUND) : i]), words[i], " ".join(words[i + 1 : i + 1 + _AROUND])
-        errors.append((*map(clip, around), given[at], wanted[at], known[at]))
-    return tuple((a, b, n) for (a, b), n in confused.most_common(_CONFUSIONS)), tuple(errors)
+    wrong = mistakes(held, found, tagger.layers_[0], known.tolist())
+    return Tagged(len(bank), len(held), layers, measures, tuple(tagging_by_tag(held, found)), *wrong)
 
 
 TAGGER = declared("tagger", 1, (FILE,), learn, Tagged, check=Job.check_trees)

@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -21,22 +20,17 @@ from corpuscle.measure import Result
 from corpuscle.packs import page
 from corpuscle.packs.chapter import Card, Chapter, Findings, Table, between, grade, pick
 from corpuscle.packs.step import Job, LeftOut, Settings, Step, by_rule, check_enough, declared, naming
-from corpuscle.text.corpus import Corpus
 from corpuscle.text.heldout import held_documents
 from corpuscle.text.html import Html, element, fragment, h3, p, span
 from corpuscle.text.scripts import isolated
 from corpuscle.text.tables import write_table
 from corpuscle.text.wording import clip, counted, percent
-from corpuscle.topics import NgramTopicModel, document_topics, mark, pick_documents, summaries
+from corpuscle.topics import NgramTopicModel, document_topics, pick_documents, summaries
+from corpuscle.topics.inspection import beginnings
 
 FILE, TABLE, DOCUMENTS = "models/topics.model", "topics.tsv", "documents.tsv"
 FEWEST_DOCUMENTS = 20
 MOST, FEWEST, WORDS = 200, 15, 1_000_000
-SETTINGS = {
-    "method": "switching", "sampler": "table", "order": 3, "min_count": 2,
-    "topics": "square root of the documents, 5 to 50", "sweeps": f"{MOST}; fewer, down to {FEWEST}, for large texts",
-    "sweeps_without_topics": 50, "particles": 10,
-}  # fmt: skip
 
 _WORDS, _PHRASES, _EXAMPLES, _MARKED, _LONGEST = 12, 6, 3, 2, 160
 _WIDTH = 460.0
@@ -188,24 +182,8 @@ def learn(job: Job, settings: Settings) -> Topics:
         documents=documents, words=text.n_tokens, topics=topics, sweeps=sweeps,
         held_out={"documents": int(held.sum()), "words": unseen.n_tokens}, measures=measures, topics_shown=shown,
         history=tuple(final.history_.tolist()),
-        marked=_marked(final, text, np.flatnonzero(held)[:_MARKED], job.seed, particles),
+        marked=beginnings(final, text, np.flatnonzero(held)[:_MARKED], _LONGEST, job.seed, particles),
     )  # fmt: skip
 
 
-def _marked(model: NgramTopicModel, text: Corpus, chosen: np.ndarray, seed: int, particles: int) -> Table:
-    """The beginnings of some documents: words by sentence, how topical each word is, and its topic."""
-    some = pick_documents(text, chosen)
-    assert some.document_starts is not None and some.labels is not None
-    result = []
-    marked, edges = mark(model, some, particles=particles, seed=seed), pairwise(some.document_starts.tolist())
-    for name, found, (first, last) in zip(some.labels, marked, edges, strict=True):
-        lengths = np.cumsum(some.lengths[first:last])
-        whole = max(1, int((lengths <= _LONGEST).sum()))  # sentences
-        n = int(lengths[whole - 1])
-        sentences = [[*map(clip, sentence)] for sentence in some[first : first + whole]]
-        topical, topics = np.round(found.topical[:n], 3).tolist(), found.topics[:n].tolist()
-        result.append({"name": name, "sentences": sentences, "topical": topical, "topics": topics})
-    return tuple(result)
-
-
-TOPICS = declared("topics", 4, (FILE, TABLE, DOCUMENTS), learn, Topics, check=Job.check_text, settings=SETTINGS)
+TOPICS = declared("topics", 4, (FILE, TABLE, DOCUMENTS), learn, Topics, check=Job.check_text)

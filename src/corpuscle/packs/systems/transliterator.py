@@ -23,7 +23,7 @@ from corpuscle.packs.step import Job, LeftOut, Settings, Step, check_enough, dec
 from corpuscle.text.heldout import tenth
 from corpuscle.text.html import p
 from corpuscle.text.pairs import Pair, read_pairs
-from corpuscle.text.scripts import clusters, isolated
+from corpuscle.text.scripts import isolated
 from corpuscle.text.wording import clip, count, counted, percent
 from corpuscle.transliterate import (
     CombinedTransliterator,
@@ -32,6 +32,7 @@ from corpuscle.transliterate import (
     PhraseTransliterator,
     Transliterator,
 )
+from corpuscle.transliterate.inspection import difference
 
 FILE = "models/names.model"
 NETWORK = "models/names-network.model"
@@ -151,7 +152,7 @@ def _learned(job: Job, pairs: list[Pair], settings: Settings) -> Written:
         for pair, found, wanted in zip(test, answers[chosen], references, strict=True)
         if not found or found[0] not in wanted
     ]  # fmt: skip
-    confused = Counter(_difference(row["found"], row["wanted"]) for row in wrong)
+    confused = Counter(difference(row["found"], row["wanted"]) for row in wrong)
     words = list(dict.fromkeys(max(normal(pair.source).split(), key=len) for pair in test))
     ways = {word: model.derivations(word, _WAYS) for word in words[:_DRAWN] if chosen == "phrase"}
     lattices = tuple((w, tuple((best, tuple(pieces)) for (best, _), pieces in found)) for w, found in ways.items())
@@ -187,20 +188,6 @@ def _final(
         return phrase
     phrase.set_weights(chosen.phrase_.weights_.tolist())
     return chosen.with_models(phrase, job.fit(network, pairs, None, name=NETWORK))
-
-
-def _difference(found: str, wanted: str) -> tuple[str, str]:
-    """What is left of two strings without the grapheme clusters that they have in common at the beginning and end.
-
-    >>> _difference("karan", "kiran")
-    ('a', 'i')
-    """
-    a, b = list(clusters(found)), list(clusters(wanted))
-    while a and b and a[0] == b[0]:
-        del a[0], b[0]
-    while a and b and a[-1] == b[-1]:
-        del a[-1], b[-1]
-    return "".join(a), "".join(b)
 
 
 TRANSLITERATOR = declared("names", 4, (FILE,), learn, Written, check=check)

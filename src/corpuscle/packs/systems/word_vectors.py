@@ -32,12 +32,6 @@ from corpuscle.words.inspection import alike, of_middle_frequency
 
 FILE, SENSES = "models/vectors.model", "models/senses.model"
 FEWEST, MOST_DIMENSIONS, MOST_CLASSES = 20, 100, 128
-SETTINGS = {
-    "method": "ppmi", "min_count": 5,
-    "dimensions": f"a quarter of the words that occur so often, at most {MOST_DIMENSIONS}",
-    "senses": f"hidden Markov, as many classes as words have, at most {MOST_CLASSES}",
-    "passes": "10; fewer for large texts",
-}  # fmt: skip
 _SHOWN, _NEIGHBOURS, _ON_MAP, _AROUND = 24, 8, 8, 8
 _AMBIGUOUS, _LEAST, _SHARE, _OTHERS, _LONGEST = 12, 20, 0.1, 8, 30
 
@@ -232,4 +226,4 @@ def _described(model: HmmClasses, source: Corpus | Forest) -> list[dict[str, Any
     ]  # fmt: skip
 
 
-WORD_VECTORS = declared("vectors", 3, (FILE, SENSES), learn, Vectors, check=Job.check_text, settings=SETTINGS)
+WORD_VECTORS = declared("vectors", 3, (FILE, SENSES), learn, Vectors, check=Job.check_text)
