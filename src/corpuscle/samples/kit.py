@@ -157,13 +157,8 @@ def write_language(language: Language, folder: AnyPath) -> list[str]:
     notes = (("entities", language.entities), ("gold/entities", language.held_out_entities))
     names = [MARK, *(name for name, _ in planned)]
     names += [f"{part}/{note.label}{end}" for part, several in notes for note in several for end in (".txt", ".ann")]
-    description = {
-        "seed": language.seed,
-        "version": __version__,
-        "sizes": vars(language.sizes),
-        "files": sorted(names),
-    }
-    mark = _lines(json.dumps(description, indent=1).splitlines())
+    sizes = {"seed": language.seed, "version": __version__, "sizes": vars(language.sizes)}
+    mark = _lines(json.dumps({**sizes, "files": sorted(names)}, indent=1).splitlines())
     _clear(target)
     for name, write in [(UNFINISHED, mark), *planned]:
         path = target / name

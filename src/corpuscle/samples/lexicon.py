@@ -107,9 +107,10 @@ def _morphology(
     genders: tuple[str, ...],
     numbers: tuple[str, ...],
     cases: tuple[str, ...],
-    agreeing_verbs: bool,
     tenses: tuple[str, ...],
 ) -> Morphology:
+    """The endings of a language; in one with cases verbs agree with their subject."""
+
     def suffixes(part: str) -> _Suffixes:
         return _Suffixes(Random(seed, f"{purpose}/{part}"), sounds)
 
@@ -117,7 +118,7 @@ def _morphology(
     both = [(gender, number) for gender in genders or ("",) for number in numbers]
     agreement = {each: draw("V V VC") if genders else "" for each in both}
     draw, subject = suffixes("subject").draw, {}
-    for number in numbers if agreeing_verbs else ():
+    for number in numbers if cases else ():
         for person in "123":
             subject[person, number] = draw("V C VC" if number == "Sing" else "CV VC VCV")
     draw = suffixes("tense").draw
@@ -125,20 +126,12 @@ def _morphology(
     infinitive = draw("VC CV")
     order = {number: "" if number == "Sing" else draw("V VC") for number in numbers}
     draw = suffixes("small").draw
+    noun = _nouns(suffixes("noun"), genders, numbers, cases)
+    pronoun_case = {case: "" if case == "Nom" else draw("V C VC") for case in cases}
     return Morphology(
-        genders=genders,
-        numbers=numbers,
-        cases=cases,
-        noun=_nouns(suffixes("noun"), genders, numbers, cases),
-        agreement=agreement,
-        subject=subject,
-        tense=tense,
-        infinitive=infinitive,
-        order=order,
-        pronoun_case={case: "" if case == "Nom" else draw("V C VC") for case in cases},
-        diminutive=draw("VCV CVC"),
-        linking=draw("V"),
-    )
+        genders, numbers, cases, noun, agreement, subject, tense, infinitive, order, pronoun_case,
+        diminutive=draw("VCV CVC"), linking=draw("V"),
+    )  # fmt: skip
 
 
 def main_morphology(seed: int, sounds: Sounds) -> Morphology:
@@ -147,12 +140,12 @@ def main_morphology(seed: int, sounds: Sounds) -> Morphology:
     genders = ("Masc", "Fem", "Neut") if random.uniform() < 0.5 else ("Masc", "Fem")
     numbers = ("Sing", "Dual", "Plur") if random.uniform() < 0.3 else ("Sing", "Plur")
     cases = ("Nom", "Acc", "Gen", "Dat")
-    return _morphology("samples/main", seed, sounds, genders, numbers, cases, True, ("Pres", "Past", "Fut"))
+    return _morphology("samples/main", seed, sounds, genders, numbers, cases, ("Pres", "Past", "Fut"))
 
 
 def sister_morphology(seed: int, sounds: Sounds) -> Morphology:
     """The poor one: number on nouns and tense on verbs; the future takes an auxiliary, cases take adpositions."""
-    return _morphology("samples/sister", seed, sounds, (), ("Sing", "Plur"), (), False, ("Pres", "Past"))
+    return _morphology("samples/sister", seed, sounds, (), ("Sing", "Plur"), (), ("Pres", "Past"))
 
 
 # ---- words
