@@ -100,20 +100,18 @@ def label_hashes(labels: Sequence[str], elements: Sequence[str]) -> np.ndarray:
     return hashes
 
 
-def contexts_of(forms: Sequence[str], tokens: np.ndarray, words: np.ndarray, starts: np.ndarray) -> np.ndarray:
-    """The contexts of tokens (see ``kernels.ranking``), uint64 (n_tokens, 14); ``forms``: of each type, ``tokens``:
-    types, ``words``: their hashes, ``starts``: of sentences."""
-    contexts = np.zeros((len(tokens), N_KINDS), np.uint64)
-    if not len(tokens):
-        return contexts
-    filled = starts[:-1][np.diff(starts) > 0]
-    last = starts[1:][np.diff(starts) > 0] - 1
-    fields = [np.zeros(len(tokens), np.uint64)]
-    for here in (words, *(hashes_of([form[part] for form in forms])[tokens] for part in (slice(1), slice(-1, None)))):
-        before, behind = np.roll(here, 1), np.roll(here, -1)
-        before[filled], behind[last] = EDGES
-        fields += [before, behind]
-    fill_contexts(words, np.array(fields), contexts)
+def contexts_of(
+    words: np.ndarray, sentences: np.ndarray, values: Sequence[np.ndarray], alone: bool = False
+) -> np.ndarray:
+    """The contexts of tokens (see ``kernels.ranking``), uint64 (n_tokens, 2 n_kinds): the word with nothing (``alone``)
+    and with each of some ``values``, uint64 (n_tokens,), of the tokens before and behind it; then without the word."""
+    new = np.ones(len(words) + 1, bool)
+    new[1:-1] = np.diff(sentences) != 0
+    fields = [np.zeros(len(words), np.uint64)] * alone
+    for here in values:
+        fields += [np.where(new[:-1], EDGES[0], np.roll(here, 1)), np.where(new[1:], EDGES[1], np.roll(here, -1))]
+    contexts = np.zeros((len(words), 2 * len(fields)), np.uint64)
+    fill_contexts(words, np.array(fields, np.uint64).reshape(len(fields), len(words)), contexts)
     return contexts
 
 
@@ -272,9 +270,11 @@ def text_of(bank: Treebank, strip_vowels: bool) -> Text:
     sentences = np.repeat(np.arange(len(corpus)), corpus.lengths)
     starts = corpus.document_starts
     documents = sentences if starts is None else np.searchsorted(starts, sentences, "right") - 1
-    words = hashes_of(list(numbers))[types]
-    contexts = contexts_of(list(numbers), types, words, corpus.sentence_starts)
-    return Text(list(numbers), types, words, contexts, sentences, documents)
+    forms = list(numbers)
+    words = hashes_of(forms)[types]
+    letters = [hashes_of([form[part] for form in forms])[types] for part in (slice(1), slice(-1, None))]
+    contexts = contexts_of(words, sentences, [words, *letters], alone=True)
+    return Text(forms, types, words, contexts, sentences, documents)
 
 
 def select(lists: Lists, items: np.ndarray) -> Lists:

@@ -59,11 +59,7 @@ def shares_of(scores: np.ndarray, starts: np.ndarray) -> np.ndarray:
 
 
 def loss(
-    pool: Pool,
-    weights: np.ndarray,
-    penalty: float,
-    words: SparseProduct | None = None,
-    centre: np.ndarray | float = 0.0,
+    pool: Pool, weights: np.ndarray, penalty: float, words: SparseProduct | None = None, centre: np.ndarray | float = 0
 ) -> tuple[float, np.ndarray]:
     """The loss of a conditional logit with a penalty on the squares of the distance from a ``centre``, and its
     gradient, float64 (n_weights,): a weight for each column, then for each of the ``words``."""
@@ -84,7 +80,7 @@ def minimum(
     start: np.ndarray | None = None,
     low: float = -np.inf,
     words: SparseProduct | None = None,
-    centre: np.ndarray | float = 0.0,
+    centre: np.ndarray | float = 0,
 ) -> np.ndarray:
     """The weights of least loss, none of them below ``low``."""
     from scipy.optimize import Bounds, minimize
