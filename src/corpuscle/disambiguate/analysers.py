@@ -1,6 +1,6 @@
 """Analysers: who proposes the analyses of a form.
 
-``Lexicon``: those that a form has in a treebank, and in a table of forms if there is one. ``Proposals``: those of
+``Lexicon``: those that a form has in a treebank, and in a table of forms if there is one. ``proposed``: those of
 Buckwalter's tables (``buckwalter``). ``Guesser``: for any other
 form, those of the words of the treebank that share its longest ending (5 letters down to none), with the lemma by the
 rule that made theirs. A form without letters has the one analysis that most such forms have.
@@ -203,24 +203,13 @@ class Guesser(NamedTuple):
                 raise ValueError("its rules for lemmas are none")
 
 
-class Proposals(NamedTuple):
-    """The labels of Buckwalter's tables: ``folder`` of the tables, whether to ``expand`` endings, and what a label
-    consists of."""
-
-    folder: str
-    expand: bool
-    elements: tuple[str, ...]
-
-    def notes(self, form: str) -> Mapping[str, tuple[str, str]]:
-        """The labels of a form, in the order of the tables, each with the first vowelled form and gloss it has."""
-        return _proposed(self, form)
-
-
 @lru_cache(maxsize=1 << 17)
-def _proposed(proposals: Proposals, form: str) -> dict[str, tuple[str, str]]:
+def proposed(folder: str, expand: bool, elements: tuple[str, ...], form: str) -> Mapping[str, tuple[str, str]]:
+    """The labels of a form in the order of Buckwalter's tables (a folder), each with the first vowelled form and gloss
+    it has; ``expand``: one for each ending that is not written."""
     labels: dict[str, tuple[str, str]] = {}
-    for each in load_tables(proposals.folder).analyse(form, proposals.expand):
-        labels.setdefault(label_of(each.values, proposals.elements), (each.vowelled, each.gloss))
+    for each in load_tables(folder).analyse(form, expand):
+        labels.setdefault(label_of(each.values, elements), (each.vowelled, each.gloss))
     return labels
 
 

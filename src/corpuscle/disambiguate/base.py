@@ -20,8 +20,8 @@ from corpuscle.disambiguate.analysers import (
     Entry,
     Guesser,
     Lexicon,
-    Proposals,
     joined,
+    proposed,
 )
 from corpuscle.disambiguate.analyses import (
     MISSING,
@@ -211,11 +211,9 @@ class Disambiguator(AnalyserSettings, container.Model):
             bank = matched(bank, load_tables(self.tables), self.expand_endings)
         return labels_of(bank, self.elements_)
 
-    @property
-    def _proposals(self) -> Proposals | None:
-        if self.analyser != "buckwalter":
-            return None
-        return Proposals(self.tables, self.expand_endings, self.elements_)
+    def _proposed(self, form: str) -> Mapping[str, tuple[str, str]]:
+        """The labels of a form in Buckwalter's tables, each with a vowelled form and a gloss, if these are asked."""
+        return proposed(self.tables, self.expand_endings, self.elements_, form) if self.analyser == "buckwalter" else {}
 
     def _known_values(self) -> np.ndarray:
         """The hashes of the labels that were learned, see ``label_hashes``; made once."""
@@ -227,7 +225,7 @@ class Disambiguator(AnalyserSettings, container.Model):
     def _analysed(self, forms: Sequence[str]) -> tuple[list[str], list[list[int]]]:
         """The labels of each form by tables and a lexicon, or else a guesser, or else one that says nothing; ids of the
         labels that are returned first: those that are known, then the others."""
-        known, new, proposals = self.labels_, dict[str, int](), self._proposals
+        known, new = self.labels_, dict[str, int]()
 
         def number(label: str) -> int:
             at = known.ids.get(label)
@@ -235,8 +233,7 @@ class Disambiguator(AnalyserSettings, container.Model):
 
         found = self.lexicon_.ids(forms)
         for place, (ids, form) in enumerate(zip(found, forms, strict=True)):
-            if proposals is not None:
-                found[place] = ids = list(dict.fromkeys([*map(number, proposals.notes(form)), *ids]))
+            found[place] = ids = list(dict.fromkeys([*map(number, self._proposed(form)), *ids]))
             if not ids:
                 guesses = self.guesser_.guess(form, self.elements_) or [label_of({}, self.elements_)]
                 ids.extend(map(number, guesses))
@@ -269,10 +266,8 @@ class Disambiguator(AnalyserSettings, container.Model):
 
     def knows(self, bank: Treebank) -> np.ndarray:
         """Which words have an analysis that is not guessed, bool (n_words,)."""
-        text, proposals = text_of(self.words_of(bank), self.strip_vowels), self._proposals
-        known = self.lexicon_.knows(text.forms)
-        if proposals is not None:
-            known |= np.array([bool(proposals.notes(form)) for form in text.forms], bool)
+        text = text_of(self.words_of(bank), self.strip_vowels)
+        known = self.lexicon_.knows(text.forms) | np.array([bool(self._proposed(form)) for form in text.forms], bool)
         return known[text.tokens]
 
     def measured(self, bank: Treebank, seed: int) -> tuple[Result, np.ndarray, Ranking]:
@@ -308,14 +303,12 @@ class Disambiguator(AnalyserSettings, container.Model):
 
     def _notes(self, form: str, labels: Sequence[str]) -> list[tuple[str, str]]:
         """The vowelled form and the gloss of a form with each of some labels."""
-        proposals = self._proposals
-        proposed = {} if proposals is None else proposals.notes(form)
-        found = []
+        found, others = [], self._proposed(form)
         places = find(hashes_of([f"{form}\t{label}" for label in labels]), self.spelled_keys_)
         for label, place in zip(labels, places.tolist(), strict=True):
             note = self.spelled_.word(FIRST + self.spelled_ids_[place]) if place >= 0 else f"{form}\t"
             vowelled, _, gloss = note.partition("\t")
-            found.append((vowelled, gloss) if place >= 0 else proposed.get(label, (vowelled, gloss)))
+            found.append((vowelled, gloss) if place >= 0 else others.get(label, (vowelled, gloss)))
         return found
 
     def annotate(self, bank: Treebank) -> Treebank:
