@@ -24,7 +24,7 @@ tagging and morphological disambiguation in one fell swoop", 2005, section 6.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -150,23 +150,19 @@ def fit(pool: Pool, stage2: str, penalty: float, seed: int) -> Weights:
     elif stage2 == "james-stein":
         found = james_stein(pool.numbers, target)
     else:
-        learner = _learner(stage2, penalty, seed)
+        from sklearn.linear_model import Ridge
+        from sklearn.svm import LinearSVC, LinearSVR
+
+        same = {"C": 1 / penalty, "dual": False, "random_state": seed}
+        learner = {
+            "ridge": Ridge(alpha=penalty), "svc": LinearSVC(**same),
+            "svr": LinearSVR(epsilon=0.1, loss="squared_epsilon_insensitive", **same),
+        }[stage2]  # fmt: skip
         learner.fit(pool.numbers, pool.right if stage2 == "svc" else target)
         found = np.asarray(learner.coef_, np.float64).ravel()
     if stage2 != "softmax":
         found /= _cooled(pool, pool.numbers @ found)
     return Weights(found / deviations, means, deviations)
-
-
-def _learner(stage2: str, penalty: float, seed: int) -> Any:
-    from sklearn.linear_model import Ridge
-    from sklearn.svm import LinearSVC, LinearSVR
-
-    if stage2 == "ridge":
-        return Ridge(alpha=penalty)
-    if stage2 == "svr":
-        return LinearSVR(C=1 / penalty, epsilon=0.1, loss="squared_epsilon_insensitive", dual=False, random_state=seed)
-    return LinearSVC(C=1 / penalty, dual=False, random_state=seed)
 
 
 class Votes(NamedTuple):
