@@ -202,14 +202,14 @@ def test_files_give_back_the_model_and_hostile_ones_are_refused(learner, bank, t
 def test_counting_more_is_counting_all(bank):
     first, all_of = Ranker().fit(bank[:100]), Ranker().fit(bank[:150])
     grown = first.updated(bank[100:150])
-    assert grown.counts_.table.keys.tolist() == all_of.counts_.table.keys.tolist()
-    assert grown.counts_.table.counts.tolist() == all_of.counts_.table.counts.tolist()
+    assert grown.counts_.keys.tolist() == all_of.counts_.keys.tolist()
+    assert grown.counts_.counts.tolist() == all_of.counts_.counts.tolist()
     assert set(grown.labels_.strings) == set(all_of.labels_.strings)
     forms = {form for sentence in bank[:150].corpus for form in sentence}
     assert [grown.analyse(form) for form in forms] == [all_of.analyse(form) for form in forms]
-    assert len(first.counts_.table.keys) < len(grown.counts_.table.keys)  # the first is as it was
+    assert len(first.counts_.keys) < len(grown.counts_.keys)  # the first is as it was
     two = TwoPassRanker().fit(bank[:100]).updated(bank[100:150])
-    assert two.counts_.table.counts.tolist() == TwoPassRanker().fit(bank[:150]).counts_.table.counts.tolist()
+    assert two.counts_.counts.tolist() == TwoPassRanker().fit(bank[:150]).counts_.counts.tolist()
 
 
 def test_the_choice_of_an_annotator_is_known_at_once(bank):
@@ -248,7 +248,7 @@ def test_a_gold_analysis_that_nobody_proposes_is_an_error_and_not_a_crash(bank):
 def test_weights_refit_to_choices_make_them_likelier_and_stay_near(bank):
     ranker = Ranker(crossfit=0).fit(bank[:60])
     kept, refit = ranker.updated(bank[60:160]), ranker.updated(bank[60:160], refit=True)
-    assert kept.weights_ is ranker.weights_ and kept.counts_.table.keys.tolist() == refit.counts_.table.keys.tolist()
+    assert kept.weights_ is ranker.weights_ and kept.counts_.keys.tolist() == refit.counts_.keys.tolist()
     stiff = Ranker(crossfit=0, c2=1e9).fit(bank[:60])
     before, after = stiff.weights_.weights, stiff.updated(bank[60:160], refit=True).weights_.weights
     assert after == pytest.approx(before, abs=1e-4)

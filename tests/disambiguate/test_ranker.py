@@ -88,8 +88,8 @@ def test_counts_without_some_tokens_are_those_of_the_others(bank):
     )
     for least in (1, 2):
         less, wanted = total.less(part).kept(least), rest.kept(least)
-        assert less.table.keys.tolist() == wanted.table.keys.tolist()
-        assert less.table.counts.tolist() == wanted.table.counts.tolist()
+        assert less.keys.tolist() == wanted.keys.tolist()
+        assert less.counts.tolist() == wanted.counts.tolist()
 
 
 def test_a_key_that_was_never_counted_counts_nothing(bank):

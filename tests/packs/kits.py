@@ -37,7 +37,7 @@ class Counted(Findings):
     size: int
 
     def chapter(self, step):
-        return Chapter(f"{step.name}: {self.size}", {"size": self.size}, [], [], [])
+        return Chapter(f"{step.name}: {self.size}", {"size": self.size}, [], [])
 
 
 def plain_step(name: str, needs: str, after: tuple[str, ...] = (), version: int = 1, run=None, found=Counted) -> Step:

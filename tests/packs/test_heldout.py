@@ -7,9 +7,9 @@ import re
 import numpy as np
 
 from corpuscle.packs import learn
-from corpuscle.packs.step import split, tenth
 from corpuscle.packs.systems.language_model import LANGUAGE_MODEL
 from corpuscle.text import Corpus
+from corpuscle.text.heldout import split, tenth
 from tests.packs.kits import sentences
 
 

@@ -19,4 +19,4 @@ def test_files_are_recognised_by_place_and_name(tmp_path):
         "noisy": ("noisy.txt",),
         "entities": ("entities/1.ann",),
     }
-    assert set(kit.others) == set(others.split())
+    assert set(kit.reasons) == set(others.split())

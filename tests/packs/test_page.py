@@ -9,11 +9,11 @@ from html import unescape
 import pytest
 
 from corpuscle.packs import page
-from corpuscle.packs.systems import dictionary, segmenter, topics
-from corpuscle.packs.systems.transliterator import _difference
+from corpuscle.packs.systems import dictionary, segmenter, topics, word_vectors
 from corpuscle.text.html import bdi, fragment, p
 from corpuscle.text.scripts import clusters, direction, isolated
 from corpuscle.text.wording import clip
+from corpuscle.transliterate.inspection import difference
 
 SENTENCES = {
     "Arabic": ("rtl", "قرأ الولد الكتاب الجديد مُحَمَّد 12"),
@@ -88,7 +88,7 @@ def test_long_words_are_cut_between_clusters(way, sentence):
 
 def test_a_word_that_is_only_a_sign_gets_a_base():
     assert bdi("\u093f") == "<bdi>\u00a0\u093f</bdi>" and bdi("कि") == "<bdi>कि</bdi>"
-    assert _difference("कि", "का") == ("कि", "का")
+    assert difference("कि", "का") == ("कि", "का")
 
 
 def test_direction_is_that_of_most_letters_and_markup_has_no_say():
@@ -98,3 +98,11 @@ def test_direction_is_that_of_most_letters_and_markup_has_no_say():
     marked = fragment(*(bdi(word, class_="word", title="surprising") for word in ("في", "<&>")))
     assert p(marked, dir="auto").startswith('<p dir="rtl">')
     assert p("12", dir="auto") == "<p>12</p>"
+
+
+def test_rules_in_words_name_the_bounds_of_the_rules():
+    assert f"{topics.MOST}; fewer, down to {topics.FEWEST}," in topics.TOPICS.settings["sweeps"]
+    assert f"{segmenter.MOST}; fewer, down to {segmenter.FEWEST}," in segmenter.SEGMENTER.settings["sweeps"]
+    vectors = word_vectors.WORD_VECTORS.settings
+    assert vectors["dimensions"].endswith(f"at most {word_vectors.MOST_DIMENSIONS}")
+    assert vectors["senses"].endswith(f"at most {word_vectors.MOST_CLASSES}")

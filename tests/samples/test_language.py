@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from corpuscle.cli.main import main
 from corpuscle.errors import InputError, SettingError
 from corpuscle.samples import generate, write
-from corpuscle.samples.concepts import CONCEPTS
+from corpuscle.samples.concepts import CONCEPTS, _listed
 from corpuscle.samples.language import CHANGES
 from corpuscle.samples.messages import WAYS
 from corpuscle.samples.sounds import CONSONANTS, SCRIPTS, VOWELS, inventory, latin
@@ -58,6 +58,10 @@ def hash_of(folder: Path, *patterns: str) -> str:
 
 def features(leaf) -> dict[str, str]:
     return dict(pair.split("=") for pair in leaf.word.features.split("|") if "=" in pair)
+
+
+def test_no_concept_is_listed_twice():
+    assert len(CONCEPTS) == sum(1 for _ in _listed())
 
 
 def test_a_seed_gives_the_same_bytes_in_every_process(tmp_path):

@@ -162,13 +162,15 @@ def test_the_page_is_small_and_asks_nobody_else():
         assert "://" not in text.replace("http://www.w3.org/2000/svg", ""), path
 
 
-def test_the_wheel_contains_the_page(tmp_path):
+def test_the_wheel_contains_the_page_and_all_data(tmp_path):
     wheel = pytest.importorskip("hatchling.builders.wheel", reason="hatchling is not installed")
     root = Path(__file__).parents[2]
     built = next(wheel.WheelBuilder(str(root)).build(directory=str(tmp_path), versions=["standard"]))
     with zipfile.ZipFile(built) as archive:
         for path in PAGE.iterdir():
             assert archive.read(f"corpuscle/web/page/{path.name}") == path.read_bytes()
+        for path in (path for end in ("toml", "txt", "css", "js") for path in (root / "src").rglob(f"*.{end}")):
+            assert archive.read(path.relative_to(root / "src").as_posix()) == path.read_bytes()
 
 
 def test_a_port_that_is_taken_and_a_path_that_is_nothing_are_one_line_each(tmp_path, capsys):

@@ -191,3 +191,39 @@ def with_groups(bitext: Bitext, groups: list[Pair]) -> Bitext:
         return bitext
     sides = ([*side, *(pair[i] for pair in groups)] for i, side in enumerate((bitext.source, bitext.target)))
     return Bitext(*map(Corpus.from_sentences, sides))
+
+
+_LIKELY, _SURE, SEVERAL = 0.87, 0.9, 1.5
+_KINDS = ("content", "frequent", "alike")
+
+
+def frequent_words(corpus: Corpus) -> set[str]:
+    """The most frequent words, those that make up half of a text: few of them have a meaning of their own."""
+    counts = corpus.vocab.counts[FIRST:]
+    order = np.argsort(-counts, kind="stable")
+    before = np.cumsum(counts[order]) - counts[order]
+    return {corpus.vocab.word(int(i) + FIRST) for i in order[before < 0.5 * counts.sum()]}
+
+
+def kind_of(entry: Entry, frequent: set[str]) -> str:
+    """``content``, ``frequent`` (half of the text consists of such words, and of marks), or ``alike``: written the same
+    way in both languages, or without letters."""
+    if entry.source.casefold() == entry.target.casefold() or not any(map(str.isalpha, entry.source)):
+        return "alike"
+    return "frequent" if entry.source in frequent else "content"
+
+
+def content_first(entries: Iterable[Entry], frequent: set[str]) -> list[Entry]:
+    """Entries by kind, and within a kind in their order."""
+    return sorted(entries, key=lambda entry: _KINDS.index(kind_of(entry, frequent)))
+
+
+def how_sure(links: float, confidence: float) -> str:
+    """``seen once``, whatever its confidence, ``unsure``, ``likely`` or ``sure``.
+
+    >>> how_sure(1.0, 0.95), how_sure(2.0, 0.95)
+    ('seen once', 'sure')
+    """
+    if links < SEVERAL:
+        return "seen once"
+    return "sure" if confidence >= _SURE else "likely" if confidence >= _LIKELY else "unsure"

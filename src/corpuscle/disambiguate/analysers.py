@@ -1,6 +1,6 @@
 """Analysers: who proposes the analyses of a form.
 
-``Lexicon``: those that a form has in a treebank, and in a table of forms if there is one. ``Proposals``: those of
+``Lexicon``: those that a form has in a treebank, and in a table of forms if there is one. ``proposed``: those of
 Buckwalter's tables (``buckwalter``). ``Guesser``: for any other
 form, those of the words of the treebank that share its longest ending (5 letters down to none), with the lemma by the
 rule that made theirs. A form without letters has the one analysis that most such forms have.
@@ -24,12 +24,13 @@ import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
+from operator import itemgetter
 from typing import NamedTuple
 
 import numpy as np
 
-from corpuscle.disambiguate.analyses import MISSING, columns_of, label_of, pairs_of, written
-from corpuscle.disambiguate.buckwalter import Analysis, Buckwalter, from_latin, load_tables
+from corpuscle.disambiguate.analyses import MISSING, columns_of, label_of, pairs_of
+from corpuscle.disambiguate.buckwalter import Buckwalter, from_latin, load_tables
 from corpuscle.errors import InputError
 from corpuscle.hashing import find, hashes_of
 from corpuscle.model import Array, vocab_arrays
@@ -202,55 +203,14 @@ class Guesser(NamedTuple):
                 raise ValueError("its rules for lemmas are none")
 
 
-class Proposals(NamedTuple):
-    """The labels of Buckwalter's tables: ``folder`` of the tables, whether to ``expand`` endings, and what a label
-    consists of."""
-
-    folder: str
-    expand: bool
-    elements: tuple[str, ...]
-
-    def notes(self, form: str) -> Mapping[str, tuple[str, str]]:
-        """The labels of a form, in the order of the tables, each with the first vowelled form and gloss it has."""
-        return _proposed(self, form)
-
-
 @lru_cache(maxsize=1 << 17)
-def _proposed(proposals: Proposals, form: str) -> dict[str, tuple[str, str]]:
+def proposed(folder: str, expand: bool, elements: tuple[str, ...], form: str) -> Mapping[str, tuple[str, str]]:
+    """The labels of a form in the order of Buckwalter's tables (a folder), each with the first vowelled form and gloss
+    it has; ``expand``: one for each ending that is not written."""
     labels: dict[str, tuple[str, str]] = {}
-    for each in load_tables(proposals.folder).analyse(form, proposals.expand):
-        labels.setdefault(label_of(each.values, proposals.elements), (each.vowelled, each.gloss))
+    for each in load_tables(folder).analyse(form, expand):
+        labels.setdefault(label_of(each.values, elements), (each.vowelled, each.gloss))
     return labels
-
-
-def analysed(
-    forms: Sequence[str],
-    known: Vocab,
-    lexicon: Lexicon,
-    guesser: Guesser,
-    elements: Sequence[str],
-    proposals: Proposals | None = None,
-) -> tuple[list[str], list[list[int]]]:
-    """The labels of each form by tables and a lexicon, or else a guesser, or else one that says nothing; ids of the
-    labels that are returned first: those that are ``known``, then the others."""
-    new: dict[str, int] = {}
-
-    def number(label: str) -> int:
-        at = known.ids.get(label)
-        return new.setdefault(label, len(known) - FIRST + len(new)) if at is None else at - FIRST
-
-    found = lexicon.ids(forms)
-    for place, (ids, form) in enumerate(zip(found, forms, strict=True)):
-        if proposals is not None:
-            found[place] = ids = list(dict.fromkeys([*map(number, proposals.notes(form)), *ids]))
-        if not ids:
-            guesses = guesser.guess(form, elements) or [label_of({}, elements)]
-            ids.extend(map(number, guesses))
-    return [*known.strings[FIRST:], *new], found
-
-
-def table_pairs(entries: Iterable[Entry], elements: Sequence[str], strip_vowels: bool) -> list[tuple[str, str]]:
-    return [(written(entry.form, strip_vowels), label_of(entry.values, elements)) for entry in entries]
 
 
 _SEATS = str.maketrans("أإآٱ", "اااا", "ـ\u0652\u0670")
@@ -324,22 +284,16 @@ def matched(bank: Treebank, tables: Buckwalter, expand: bool) -> Treebank:
     layers = (bank.lemmas.strings(), bank.tags.strings(), bank.features.strings())
     keys = list(zip([forms[token] for token in bank.corpus.tokens.tolist()], *layers, strict=True))
     for form, lemma, tag, features in dict.fromkeys(keys):
-        found = _best(tables.analyse(form, expand), lemma, tag, pairs_of(features))
-        values = {"lemma": lemma, "pos": tag} if found is None else found.values
+        fits = [
+            (score, each.values) for each in tables.analyse(form, expand)
+            if (score := agreement(each.values, lemma, tag, pairs_of(features))) is not None
+        ]  # fmt: skip
+        values = max(fits, key=itemgetter(0))[1] if fits else {"lemma": lemma, "pos": tag}
         known = {name: value for name, value in values.items() if value != "_"}
         rows[form, lemma, tag, features] = columns_of(known)
     names = ("lemmas", "tags", "xpos", "features")
     columns = zip(*(rows[key] for key in keys), strict=True) if keys else ((),) * 4
     return bank.replace(**{name: Layer.from_strings(column) for name, column in zip(names, columns, strict=True)})
-
-
-def _best(found: Sequence[Analysis], lemma: str, tag: str, features: Mapping[str, str]) -> Analysis | None:
-    best, most = None, -100
-    for each in found:
-        score = agreement(each.values, lemma, tag, features)
-        if score is not None and score > most:
-            best, most = each, score
-    return best
 
 
 _CLITICS = frozenset({"ADP", "AUX", "CCONJ", "CONJ", "DET", "PART", "PRON", "PUNCT", "SCONJ"})

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from corpuscle.disambiguate.kernels.ranking import N_KINDS, Table, fill_contexts, fill_keys, look_up
+from corpuscle.disambiguate.kernels.ranking import N_KINDS, fill_contexts, fill_keys, look_up
 from corpuscle.errors import SettingError
 from corpuscle.hashing import hashes_of
 from corpuscle.model import Array
@@ -100,20 +100,18 @@ def label_hashes(labels: Sequence[str], elements: Sequence[str]) -> np.ndarray:
     return hashes
 
 
-def contexts_of(forms: Sequence[str], tokens: np.ndarray, words: np.ndarray, starts: np.ndarray) -> np.ndarray:
-    """The contexts of tokens (see ``kernels.ranking``), uint64 (n_tokens, 14); ``forms``: of each type, ``tokens``:
-    types, ``words``: their hashes, ``starts``: of sentences."""
-    contexts = np.zeros((len(tokens), N_KINDS), np.uint64)
-    if not len(tokens):
-        return contexts
-    filled = starts[:-1][np.diff(starts) > 0]
-    last = starts[1:][np.diff(starts) > 0] - 1
-    fields = [np.zeros(len(tokens), np.uint64)]
-    for here in (words, *(hashes_of([form[part] for form in forms])[tokens] for part in (slice(1), slice(-1, None)))):
-        before, behind = np.roll(here, 1), np.roll(here, -1)
-        before[filled], behind[last] = EDGES
-        fields += [before, behind]
-    fill_contexts(words, np.array(fields), contexts)
+def contexts_of(
+    words: np.ndarray, sentences: np.ndarray, values: Sequence[np.ndarray], alone: bool = False
+) -> np.ndarray:
+    """The contexts of tokens (see ``kernels.ranking``), uint64 (n_tokens, 2 n_kinds): the word with nothing (``alone``)
+    and with each of some ``values``, uint64 (n_tokens,), of the tokens before and behind it; then without the word."""
+    new = np.ones(len(words) + 1, bool)
+    new[1:-1] = np.diff(sentences) != 0
+    fields = [np.zeros(len(words), np.uint64)] * alone
+    for here in values:
+        fields += [np.where(new[:-1], EDGES[0], np.roll(here, 1)), np.where(new[1:], EDGES[1], np.roll(here, -1))]
+    contexts = np.zeros((len(words), 2 * len(fields)), np.uint64)
+    fill_contexts(words, np.array(fields, np.uint64).reshape(len(fields), len(words)), contexts)
     return contexts
 
 
@@ -144,9 +142,13 @@ class Rows(NamedTuple):
 
 
 class Counts(NamedTuple):
-    """A table of counts."""
+    """``keys`` uint64 (n,), ascending; ``counts`` int32 (n,); ``buckets`` int64: where the keys with the same first
+    bits begin; ``shift`` uint64: how many bits are not first."""
 
-    table: Table
+    keys: np.ndarray
+    counts: np.ndarray
+    buckets: np.ndarray
+    shift: np.uint64
 
     @classmethod
     def of_keys(cls, keys: np.ndarray, counts: np.ndarray) -> Counts:
@@ -155,7 +157,7 @@ class Counts(NamedTuple):
         shift = np.uint64(64 - bits)
         firsts = np.arange(1 << bits, dtype=np.uint64) << shift
         buckets = np.append(np.searchsorted(keys, firsts), len(keys)).astype(np.int64)
-        return cls(Table(keys, counts, buckets, shift))
+        return cls(keys, counts, buckets, shift)
 
     @classmethod
     def of(cls, contexts: np.ndarray, labels: np.ndarray, values: np.ndarray, columns: np.ndarray) -> Counts:
@@ -169,33 +171,32 @@ class Counts(NamedTuple):
         return cls.of_keys(distinct, counts.astype(np.int32))
 
     def added(self, other: Counts) -> Counts:
-        keys = np.concatenate([self.table.keys, other.table.keys])
-        distinct, at = np.unique(keys, return_inverse=True)
-        counts = np.bincount(at, np.concatenate([self.table.counts, other.table.counts]), len(distinct))
+        distinct, at = np.unique(np.concatenate([self.keys, other.keys]), return_inverse=True)
+        counts = np.bincount(at, np.concatenate([self.counts, other.counts]), len(distinct))
         return Counts.of_keys(distinct, counts.astype(np.int32))
 
     def less(self, other: Counts) -> Counts:
         """The counts without those of some of the tokens, which makes some of them 0."""
-        counts = self.table.counts.copy()
-        counts[np.searchsorted(self.table.keys, other.table.keys)] -= other.table.counts
-        return Counts(self.table._replace(counts=counts))
+        counts = self.counts.copy()
+        counts[np.searchsorted(self.keys, other.keys)] -= other.counts
+        return self._replace(counts=counts)
 
     def kept(self, min_count: int) -> Counts:
         """The counts that are not smaller than that."""
-        enough = self.table.counts >= min_count
-        return self if enough.all() else Counts.of_keys(self.table.keys[enough], self.table.counts[enough])
+        enough = self.counts >= min_count
+        return self if enough.all() else Counts.of_keys(self.keys[enough], self.counts[enough])
 
     def look_up(self, rows: Rows, contexts: np.ndarray, values: np.ndarray, columns: np.ndarray) -> np.ndarray:
         """The counts of rows, float32 (n_rows, n_columns)."""
         out = np.zeros((len(rows.tokens), len(columns)), np.float32)
         for first in range(0, len(out), _STEP):
             here = slice(first, first + _STEP)
-            look_up(rows.tokens[here], rows.labels[here], contexts, values, columns, self.table, out[here])
+            look_up(rows.tokens[here], rows.labels[here], contexts, values, columns, self, out[here])
         return out
 
     def arrays(self) -> dict[str, np.ndarray]:
         """As they go into a model file, see ``COUNTS``."""
-        return {"counts/keys": self.table.keys, "counts/values": self.table.counts}
+        return {"counts/keys": self.keys, "counts/values": self.counts}
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, np.ndarray]) -> Counts:
@@ -269,9 +270,11 @@ def text_of(bank: Treebank, strip_vowels: bool) -> Text:
     sentences = np.repeat(np.arange(len(corpus)), corpus.lengths)
     starts = corpus.document_starts
     documents = sentences if starts is None else np.searchsorted(starts, sentences, "right") - 1
-    words = hashes_of(list(numbers))[types]
-    contexts = contexts_of(list(numbers), types, words, corpus.sentence_starts)
-    return Text(list(numbers), types, words, contexts, sentences, documents)
+    forms = list(numbers)
+    words = hashes_of(forms)[types]
+    letters = [hashes_of([form[part] for form in forms])[types] for part in (slice(1), slice(-1, None))]
+    contexts = contexts_of(words, sentences, [words, *letters], alone=True)
+    return Text(forms, types, words, contexts, sentences, documents)
 
 
 def select(lists: Lists, items: np.ndarray) -> Lists:

@@ -20,10 +20,8 @@ from corpuscle.disambiguate.analysers import (
     Entry,
     Guesser,
     Lexicon,
-    Proposals,
-    analysed,
     joined,
-    table_pairs,
+    proposed,
 )
 from corpuscle.disambiguate.analyses import (
     MISSING,
@@ -35,6 +33,7 @@ from corpuscle.disambiguate.analyses import (
     columns_of,
     elements_of,
     label_hashes,
+    label_of,
     labels_of,
     text_of,
     written,
@@ -43,6 +42,7 @@ from corpuscle.disambiguate.buckwalter import ELEMENTS
 from corpuscle.disambiguate.settings import AnalyserSettings
 from corpuscle.errors import InputError, SettingError
 from corpuscle.hashing import find, hashes_of
+from corpuscle.measure import Result, analyses, ranks_of
 from corpuscle.model import Array, vocab_arrays
 from corpuscle.settings import learned
 from corpuscle.text.corpus import items_of, starts_of
@@ -126,11 +126,11 @@ class Disambiguator(AnalyserSettings, container.Model):
         elements_of(bank)
         self.elements_ = self._elements(bank)
         names, gold = self.labels_of(bank)
-        pairs = table_pairs(table or (), self.elements_, self.strip_vowels)
+        pairs = [(written(form, self.strip_vowels), label_of(values, self.elements_)) for form, values in table or ()]
         self.labels_ = Vocab.from_words(dict.fromkeys([*names, *(label for _, label in pairs)]))
         text = text_of(bank, self.strip_vowels)
         self.items_, self.chosen_ = item_hashes(bank.corpus), {}
-        self._spell(bank, text, gold, names=self.labels_.strings[FIRST:])
+        self._keep_spelled(*_spelled(bank, text, gold, self.labels_.strings[FIRST:]))
         return Learning(bank, text, gold, label_hashes(self.labels_.strings[FIRST:], self.elements_), pairs)
 
     def _elements(self, bank: Treebank) -> tuple[str, ...]:
@@ -154,22 +154,11 @@ class Disambiguator(AnalyserSettings, container.Model):
         seen = np.unique(np.column_stack([text.tokens[known], gold[known]]), axis=0).tolist()
         return lexicon, Guesser.learn([(text.forms[type], names[label]) for type, label in seen], self.elements_)
 
-    def _spell(self, bank: Treebank, text: Text, gold: np.ndarray, names: Sequence[str]) -> None:
-        """Learn the vowelled form and the gloss that a form with a label (of ``names``) has most often."""
-        strings, glosses = bank.corpus.vocab.strings, [_gloss(misc) for misc in bank.misc.values]
-        seen = np.column_stack([text.tokens, gold, bank.corpus.tokens, bank.misc.ids])[gold >= 0]
-        kinds, counts = np.unique(seen, axis=0, return_counts=True)
-        votes: dict[tuple[int, int], Counter[str]] = {}
-        for (type, label, form, misc), count in zip(kinds.tolist(), counts.tolist(), strict=True):
-            spelled, gloss = strings[form], glosses[misc] if misc else ""
-            if gloss or spelled != text.forms[type]:
-                votes.setdefault((type, label), Counter())[f"{spelled}\t{gloss}"] += count
-        best = {key: min((-count, note) for note, count in notes.items())[1] for key, notes in votes.items()}
-        keys = hashes_of([f"{text.forms[type]}\t{names[label]}" for type, label in best])
-        self.spelled_ = Vocab.from_words(sorted(set(best.values())))
+    def _keep_spelled(self, keys: np.ndarray, notes: list[str]) -> None:
+        """Keep vowelled forms and glosses, by the hashes of forms with labels."""
         order = np.argsort(keys)
-        self.spelled_keys_ = keys[order]
-        self.spelled_ids_ = (self.spelled_.encode(list(best.values())) - FIRST).astype(np.int32)[order]
+        self.spelled_, self.spelled_keys_ = Vocab.from_words(sorted(set(notes))), keys[order]
+        self.spelled_ids_ = (self.spelled_.encode(notes) - FIRST).astype(np.int32)[order]
 
     def updated(self, bank: Treebank, refit: bool = False) -> Self:
         """A model that has also counted the analysed words of a treebank; guesses stay as they are, and weights too,
@@ -188,14 +177,10 @@ class Disambiguator(AnalyserSettings, container.Model):
         old = self.lexicon_
         forms = np.concatenate([np.repeat(old.forms, np.diff(old.starts)), text.words[chosen]])
         model.lexicon_ = Lexicon.of(forms, np.concatenate([old.labels, gold[chosen]]))
-        model._spell(bank, text, gold, model.labels_.strings[FIRST:])
-        kept = find(self.spelled_keys_, model.spelled_keys_) < 0
-        notes = [self.spelled_.word(FIRST + id) for id in self.spelled_ids_[kept].tolist()]
-        new = [model.spelled_.word(FIRST + id) for id in model.spelled_ids_.tolist()]
-        keys = np.concatenate([self.spelled_keys_[kept], model.spelled_keys_])
-        model.spelled_ = Vocab.from_words(sorted({*notes, *new}))
-        model.spelled_keys_ = np.sort(keys)
-        model.spelled_ids_ = (model.spelled_.encode([*notes, *new]) - FIRST).astype(np.int32)[np.argsort(keys)]
+        keys, notes = _spelled(bank, text, gold, model.labels_.strings[FIRST:])
+        kept = ~np.isin(self.spelled_keys_, keys)
+        before = [self.spelled_.word(FIRST + id) for id in self.spelled_ids_[kept].tolist()]
+        model._keep_spelled(np.concatenate([self.spelled_keys_[kept], keys]), [*before, *notes])
         model.items_ = np.unique(np.concatenate([self.items_, item_hashes(bank.corpus)]))
         more = Learning(bank, text, np.where(chosen, ids, -1), label_hashes(names, self.elements_), [])
         model._count_more(more)
@@ -226,11 +211,9 @@ class Disambiguator(AnalyserSettings, container.Model):
             bank = matched(bank, load_tables(self.tables), self.expand_endings)
         return labels_of(bank, self.elements_)
 
-    @property
-    def _proposals(self) -> Proposals | None:
-        if self.analyser != "buckwalter":
-            return None
-        return Proposals(self.tables, self.expand_endings, self.elements_)
+    def _proposed(self, form: str) -> Mapping[str, tuple[str, str]]:
+        """The labels of a form in Buckwalter's tables, each with a vowelled form and a gloss, if these are asked."""
+        return proposed(self.tables, self.expand_endings, self.elements_, form) if self.analyser == "buckwalter" else {}
 
     def _known_values(self) -> np.ndarray:
         """The hashes of the labels that were learned, see ``label_hashes``; made once."""
@@ -239,10 +222,27 @@ class Disambiguator(AnalyserSettings, container.Model):
             before = self._values_of = self.labels_, label_hashes(self.labels_.strings[FIRST:], self.elements_)
         return before[1]
 
+    def _analysed(self, forms: Sequence[str]) -> tuple[list[str], list[list[int]]]:
+        """The labels of each form by tables and a lexicon, or else a guesser, or else one that says nothing; ids of the
+        labels that are returned first: those that are known, then the others."""
+        known, new = self.labels_, dict[str, int]()
+
+        def number(label: str) -> int:
+            at = known.ids.get(label)
+            return new.setdefault(label, len(known) - FIRST + len(new)) if at is None else at - FIRST
+
+        found = self.lexicon_.ids(forms)
+        for place, (ids, form) in enumerate(zip(found, forms, strict=True)):
+            found[place] = ids = list(dict.fromkeys([*map(number, self._proposed(form)), *ids]))
+            if not ids:
+                guesses = self.guesser_.guess(form, self.elements_) or [label_of({}, self.elements_)]
+                ids.extend(map(number, guesses))
+        return [*known.strings[FIRST:], *new], found
+
     def lists_of(self, text: Text) -> Lists:
         """The candidates of every token."""
-        known, values = self.labels_, self._known_values()
-        names, found = analysed(text.forms, known, self.lexicon_, self.guesser_, self.elements_, self._proposals)
+        values = self._known_values()
+        names, found = self._analysed(text.forms)
         flat = np.array([label for labels in found for label in labels], np.int32)
         at, starts = items_of(starts_of(map(len, found)), text.tokens)
         rows = Rows(np.repeat(np.arange(len(text.tokens)), np.diff(starts)), flat[at], starts)
@@ -255,11 +255,10 @@ class Disambiguator(AnalyserSettings, container.Model):
 
     def analyse(self, form: str) -> list[str]:
         """The labels that a form may have."""
-        form = written(form, self.strip_vowels)
-        names, found = analysed([form], self.labels_, self.lexicon_, self.guesser_, self.elements_, self._proposals)
+        names, found = self._analysed([written(form, self.strip_vowels)])
         return [names[label] for label in found[0]]
 
-    def gold(self, bank: Treebank, ranking: Ranking) -> np.ndarray:
+    def gold(self, bank: Treebank, ranking: Ranking | Lists) -> np.ndarray:
         """Which of the names of a ranking is right for each word, int32, -1 where none is."""
         numbers = {name: number for number, name in enumerate(ranking.names)}
         names, ids = self.labels_of(self.words_of(bank))
@@ -267,11 +266,18 @@ class Disambiguator(AnalyserSettings, container.Model):
 
     def knows(self, bank: Treebank) -> np.ndarray:
         """Which words have an analysis that is not guessed, bool (n_words,)."""
-        text, proposals = text_of(self.words_of(bank), self.strip_vowels), self._proposals
-        known = self.lexicon_.knows(text.forms)
-        if proposals is not None:
-            known |= np.array([bool(proposals.notes(form)) for form in text.forms], bool)
+        text = text_of(self.words_of(bank), self.strip_vowels)
+        known = self.lexicon_.knows(text.forms) | np.array([bool(self._proposed(form)) for form in text.forms], bool)
         return known[text.tokens]
+
+    def measured(self, bank: Treebank, seed: int) -> tuple[Result, np.ndarray, Ranking]:
+        """How good it is on an annotated treebank (``measure.analyses``), the rank of the right analysis of each word,
+        and the ranking."""
+        bank = self.words_of(bank)
+        ranking = self.rank(bank)
+        ranks = ranks_of(ranking.starts, ranking.labels, self.gold(bank, ranking))
+        starts = bank.corpus.sentence_starts
+        return analyses(ranking.starts, ranks, self.knows(bank), starts, seed=seed), ranks, ranking
 
     def readings(self, bank: Treebank, nbest: int, familiar: Collection[str] | None = None) -> list[list[Reading]]:
         """For readers, by sentence: each word with its likeliest analyses, their elements, probabilities, and vowelled
@@ -297,14 +303,12 @@ class Disambiguator(AnalyserSettings, container.Model):
 
     def _notes(self, form: str, labels: Sequence[str]) -> list[tuple[str, str]]:
         """The vowelled form and the gloss of a form with each of some labels."""
-        proposals = self._proposals
-        proposed = {} if proposals is None else proposals.notes(form)
-        found = []
+        found, others = [], self._proposed(form)
         places = find(hashes_of([f"{form}\t{label}" for label in labels]), self.spelled_keys_)
         for label, place in zip(labels, places.tolist(), strict=True):
             note = self.spelled_.word(FIRST + self.spelled_ids_[place]) if place >= 0 else f"{form}\t"
             vowelled, _, gloss = note.partition("\t")
-            found.append((vowelled, gloss) if place >= 0 else proposed.get(label, (vowelled, gloss)))
+            found.append((vowelled, gloss) if place >= 0 else others.get(label, (vowelled, gloss)))
         return found
 
     def annotate(self, bank: Treebank) -> Treebank:
@@ -321,8 +325,22 @@ class Disambiguator(AnalyserSettings, container.Model):
         return noted.replace(**layers)
 
 
-def _gloss(misc: str) -> str:
-    return next((note[6:] for note in misc.split("|") if note.startswith("Gloss=")), "")
+def _spelled(bank: Treebank, text: Text, gold: np.ndarray, names: Sequence[str]) -> tuple[np.ndarray, list[str]]:
+    """The vowelled form and the gloss that a form with a label (of ``names``) has most often, where these say more than
+    the form; and the hashes of such forms with labels, which come first."""
+    strings = bank.corpus.vocab.strings
+    glosses = [
+        next((note[6:] for note in misc.split("|") if note.startswith("Gloss=")), "") for misc in bank.misc.values
+    ]
+    seen = np.column_stack([text.tokens, gold, bank.corpus.tokens, bank.misc.ids])[gold >= 0]
+    kinds, counts = np.unique(seen, axis=0, return_counts=True)
+    votes: dict[tuple[int, int], Counter[str]] = {}
+    for (type, label, form, misc), count in zip(kinds.tolist(), counts.tolist(), strict=True):
+        spelled, gloss = strings[form], glosses[misc] if misc else ""
+        if gloss or spelled != text.forms[type]:
+            votes.setdefault((type, label), Counter())[f"{spelled}\t{gloss}"] += count
+    best = {key: min((-count, note) for note, count in notes.items())[1] for key, notes in votes.items()}
+    return hashes_of([f"{text.forms[type]}\t{names[label]}" for type, label in best]), list(best.values())
 
 
 def check_labels(loaded: container.Container) -> tuple[str, ...]:

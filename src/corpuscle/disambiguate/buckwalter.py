@@ -34,7 +34,7 @@ _ARABIC = "ءآأؤإئابةتثجحخدذرزسشصضطظعغـفقكلمنه�
 _TO_LATIN, _FROM_LATIN = str.maketrans(_ARABIC, _LATIN), str.maketrans(_LATIN, _ARABIC)
 _LONGEST_PREFIX, _LONGEST_SUFFIX = 4, 6
 _POS = re.compile(r"<pos>(.*?)</pos>")
-_PERSON = re.compile(r"(?P<person>[123])?(?P<gender>[MF])?(?P<number>[SDP])?")
+_PERSON = re.compile(r"(?P<per>[123])?(?P<gen>[MF])?(?P<num>[SDP])?")
 _CASE = re.compile(r"_(NOM|ACCGEN|ACC|GEN)\b")
 _PLAIN = re.compile("[\u0621-\u063a\u0641-\u064a\u0671]+")
 
@@ -96,11 +96,9 @@ class Buckwalter(NamedTuple):
                 for stem in self.stems.get(word[begin:end], ()) if heads and tails else ():
                     for head in heads:
                         for tail in tails:
-                            if self._fit(head.category, stem.category, tail.category):
+                            a, b, c = head.category, stem.category, tail.category
+                            if {("AB", a, b), ("BC", b, c), ("AC", a, c)} <= self.together:
                                 yield head, stem, tail
-
-    def _fit(self, a: str, b: str, c: str) -> bool:
-        return {("AB", a, b), ("BC", b, c), ("AC", a, c)} <= self.together
 
 
 def _read(head: Entry, stem: Entry, tail: Entry) -> Analysis:
@@ -133,9 +131,7 @@ def _marked(entry: Entry, values: dict[str, str]) -> list[str]:
 
 def _person(code: str, where: str) -> dict[str, str]:
     found = _PERSON.fullmatch(code)
-    given = found.groupdict() if found else {}
-    names = {"person": "per", "gender": "gen", "number": "num"}
-    return {names[name] + where: value for name, value in given.items() if value}
+    return {name + where: value for name, value in found.groupdict().items() if value} if found else {}
 
 
 def _main(tag: str) -> dict[str, str]:

@@ -44,6 +44,7 @@ from corpuscle.model import Array
 from corpuscle.progress import say
 from corpuscle.random import folds
 from corpuscle.settings import learned
+from corpuscle.text.corpus import starts_of
 from corpuscle.text.treebank import Treebank
 
 _ALL = slice(None)
@@ -136,7 +137,7 @@ class Ranker(RankerSettings, Disambiguator):
             self.word_weights_ = of_words[find(self.topics_.words, all_words)]
         self.provenance_ = {
             "sentences": len(learning.bank), "words": len(learning.gold), "labels": len(learning.values),
-            "elements": list(self.elements_), "counts": len(self.counts_.table.keys),
+            "elements": list(self.elements_), "counts": len(self.counts_.keys),
             "weights": self.weights_.weights.size, "weighed_words": len(pool.starts) - 1,
         }  # fmt: skip
         return self
@@ -185,10 +186,7 @@ class Ranker(RankerSettings, Disambiguator):
         if isinstance(self.weights_, Votes):
             return super()._refit(bank, text, chosen)
         lists = self.lists_of(text)
-        numbers = {name: number for number, name in enumerate(lists.names)}
-        names, ids = self.labels_of(bank)
-        gold = np.array([numbers.get(name, -1) for name in names], np.int32)[ids]
-        lists, right = useful(lists, np.where(chosen, gold, -1))
+        lists, right = useful(lists, np.where(chosen, self.gold(bank, lists), -1))
         if len(right):
             pool = Pool(self.numbers(text, lists, self.common(text, lists)), lists.rows.starts, right)
             self.weights_ = weight_fitting.refit(pool, self.weights_, self.c2)
@@ -272,7 +270,7 @@ def pooled(parts: Sequence[Pool], bank: Treebank) -> Pool:
     if not len(lengths):
         raise bank.error("no word has several analyses of which one is right: nothing to learn from")
     numbers, right = (np.concatenate([part[at] for part in parts]) for at in (0, 2))
-    return Pool(numbers, np.concatenate([[0], np.cumsum(lengths)]), right)
+    return Pool(numbers, starts_of(lengths), right)
 
 
 def _n_documents(bank: Treebank) -> int:

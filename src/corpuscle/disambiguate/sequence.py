@@ -104,7 +104,7 @@ class SequenceRanker(SequenceSettings, Disambiguator):
         self.bigrams_ = Bigrams.of(gold, values, sentences) if self.crossfit else bigrams
         self.provenance_ = {
             **first.provenance_, "weights": first.provenance_["weights"] + len(self.weights_),
-            "counts": first.provenance_["counts"] + len(self.bigrams_.counts.table.keys),
+            "counts": first.provenance_["counts"] + len(self.bigrams_.counts.keys),
         }  # fmt: skip
         return self
 

@@ -73,7 +73,7 @@ class Common(NamedTuple):
         times = self.texts.counts.astype(np.float64)
         sizes, squares = (np.bincount(text, each, len(self.texts.starts) - 1)[document] for each in (times, times**2))
         inside = self.own >= 0
-        own_times = self._own_times()
+        own_times = _at(self.texts, self.topics.n_words, self.pairs[pair, 1], self.own)
         fit = self.sums(self.times * np.log(self.counts / _SMOOTHING + 1))[pair]
         same = self.sums(self.times * self.counts.astype(np.float64))[pair] - self.own_counts
         size = np.sqrt(np.maximum(squares[pair] - inside * (2 * own_times - 1), 0))
@@ -82,14 +82,6 @@ class Common(NamedTuple):
         out[self.rows, 1] = same / np.maximum(lengths[place][pair] * size, 1e-12)
         out[self.rows, 2] = 1
         return out
-
-    def _own_times(self) -> np.ndarray:
-        """How often the token itself is in its document, int (n,), 0 for one that is not known."""
-        texts, n = self.texts, self.topics.n_words
-        keys = np.repeat(np.arange(len(texts.starts) - 1), np.diff(texts.starts)) * n + texts.columns
-        wanted = self.pairs[self.pair, 1] * n + self.own
-        at = np.minimum(np.searchsorted(keys, wanted), max(0, len(keys) - 1))
-        return np.where(self.own >= 0, texts.counts[at], 0) if len(keys) else np.zeros(len(wanted), np.int32)
 
     def products(self, n_rows: int, columns: np.ndarray, n_columns: int, logs: bool) -> SparseProduct:
         """N_l(w) tf(w, d), or log(1 + N_l(w)) tf(w, d), where word w is column ``columns[w]`` of ``n_columns``."""
@@ -103,6 +95,13 @@ class Common(NamedTuple):
             csr_matrix((ones, (self.rows, self.pair)), (n_rows, len(self.pairs))),
             csr_matrix(values, (len(self.pairs), n_columns)), csr_matrix(own, (n_rows, n_columns)),
         )  # fmt: skip
+
+
+def _at(rows: Sparse, n_columns: int, row: np.ndarray, column: np.ndarray) -> np.ndarray:
+    """The counts of some rows at some columns, int32, 0 where there is none, or the column is -1."""
+    keys = np.repeat(np.arange(len(rows.starts) - 1), np.diff(rows.starts)) * n_columns + rows.columns
+    at = find(row * n_columns + column, keys)
+    return np.where((at >= 0) & (column >= 0), np.append(rows.counts, 0)[at], 0)
 
 
 class SparseProduct(NamedTuple):
@@ -186,11 +185,7 @@ class Topics(NamedTuple):
         pairs = np.column_stack(np.divmod(keys, len(starts)))
         ends, columns, counts, many = self._shared(texts, pairs)
         own = word[tokens[rows]]
-        places = np.repeat(np.arange(len(pairs)), np.diff(ends)) * len(self.words) + columns
-        wanted = pair * len(self.words) + own
-        found = np.minimum(np.searchsorted(places, wanted), max(0, len(places) - 1))
-        hit = (own >= 0) & (places[found] == wanted) if len(places) else np.zeros(len(rows), bool)
-        own_counts = np.where(hit, counts[found], 0) if len(places) else np.zeros(len(rows), np.int32)
+        own_counts = _at(Sparse(ends, columns, counts), len(self.words), pair, own)
         return Common(rows, pair, pairs, ends, columns, counts, many, own, own_counts, texts, self)
 
     def _shared(self, texts: Sparse, pairs: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:

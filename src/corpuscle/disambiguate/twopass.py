@@ -6,16 +6,13 @@ of speech, or the lemma, of the analysis before and behind; the same without the
 analyses, and looked up with those that the first pass puts first (``predicted``), or with the right ones (``gold``),
 which no reader has, but which say how much there is to gain.
 
-Shah, Dhillon, Liberman, Foster, Maamouri and Ungar, "A new approach to lexical disambiguation of Arabic text", 2010,
-section 5 and table 5 (M_cheat).
-
 ``PairRanker``: lemmas ranked by one model, all other elements together by another; a pair need not be a candidate.
 
 The probability of a pair is the product of the two, so that the second best pair is the better one of the best lemma
 with the second best rest and of the second best lemma with the best rest.
 
 Shah, Dhillon, Liberman, Foster, Maamouri and Ungar, "A new approach to lexical disambiguation of Arabic text", 2010,
-table 5 (M_ind).
+section 5 and table 5 (M_cheat; M_ind).
 """
 
 from __future__ import annotations
@@ -31,12 +28,12 @@ from corpuscle.disambiguate import weight_fitting
 from corpuscle.disambiguate.analysers import Entry
 from corpuscle.disambiguate.analyses import (
     COUNTS,
-    EDGES,
     Counts,
     Lists,
     Ranking,
     Text,
     columns_for,
+    contexts_of,
     in_order,
     label_hashes,
     ranked,
@@ -45,7 +42,6 @@ from corpuscle.disambiguate.analyses import (
     useful,
 )
 from corpuscle.disambiguate.base import ARRAYS, Disambiguator, Learning, added, check_labels
-from corpuscle.disambiguate.kernels.ranking import fill_contexts
 from corpuscle.disambiguate.ranker import WEIGHTS, Ranker, pooled
 from corpuscle.disambiguate.settings import PairSettings, TwoPassSettings
 from corpuscle.disambiguate.weight_fitting import Pool, Weights, shares_of
@@ -125,7 +121,7 @@ class TwoPassRanker(TwoPassSettings, Disambiguator):
             self.counts_ = every.kept(self.min_count)
         self.provenance_ = {
             **first.provenance_, "weights": len(self.weights_.weights),
-            "counts": first.provenance_["counts"] + len(self.counts_.table.keys),
+            "counts": first.provenance_["counts"] + len(self.counts_.keys),
         }  # fmt: skip
         return self
 
@@ -171,16 +167,7 @@ def _places(elements: Sequence[str]) -> list[int]:
 def _around(text: Text, values: np.ndarray, elements: Sequence[str]) -> np.ndarray:
     """The contexts of tokens: the word with the part of speech, or the lemma, of the analysis before and behind, and
     the same without the word, uint64 (n_tokens, 4 or 8); ``values``: hashes of the analysis of each token."""
-    n, fields = len(text.tokens), []
-    new = np.ones(n + 1, bool)
-    new[1:-1] = np.diff(text.sentences) != 0
-    for place in _places(elements):
-        here = values[:, place]
-        for shift, edge, at in ((1, EDGES[0], new[:-1]), (-1, EDGES[1], new[1:])):
-            fields.append(np.where(at, edge, np.roll(here, shift)))
-    contexts = np.zeros((n, 2 * len(fields)), np.uint64)
-    fill_contexts(text.words, np.array(fields, np.uint64).reshape(len(fields), n), contexts)
-    return contexts
+    return contexts_of(text.words, text.sentences, [values[:, place] for place in _places(elements)])
 
 
 def _check(loaded: container.Container) -> None:

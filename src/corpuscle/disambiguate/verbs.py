@@ -3,7 +3,7 @@ say what a reader has yet to learn, and count what an annotator has chosen."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
 from corpuscle.errors import SettingError
@@ -27,7 +27,7 @@ from corpuscle.verbs import (
 )
 
 if TYPE_CHECKING:
-    from corpuscle.disambiguate import Disambiguator, Ranking
+    from corpuscle.disambiguate import Disambiguator
     from corpuscle.text import Treebank
 
 
@@ -150,28 +150,19 @@ def evaluate(
 ) -> Shown:
     """How often the right analysis is first (a1) or among the first two (a2), or not (e1, e2), with 95 % intervals;
     how often it is a candidate at all; of unseen and ambiguous words; by element; by how likely it was said to be."""
-    from corpuscle.measure import analyses, analyses_by_probability, ranks_of
+    import numpy as np
 
-    bank = model.words_of(gold)
-    ranking = model.rank(bank)
-    ranks = ranks_of(ranking.starts, ranking.labels, model.gold(bank, ranking))
-    result = analyses(ranking.starts, ranks, model.knows(bank), bank.corpus.sentence_starts, seed=seed)
-    rows = _by_element(model, bank, ranking)
+    from corpuscle.disambiguate.analyses import label_hashes
+    from corpuscle.measure import analyses_by_element, analyses_by_probability
+
+    result, ranks, ranking = model.measured(gold, seed)
+    names, ids = model.labels_of(model.words_of(gold))
+    found, right = (label_hashes(each, model.elements_)[:, 1:].view(np.int64) for each in (ranking.names, names))
+    rows = analyses_by_element(ranking.starts, ranking.labels, found, right[ids], model.elements_)
     likely = analyses_by_probability(ranking.probabilities[ranking.starts[:-1]], ranks == 1)
     tables = (("element", "E1", "E2"), rows), (("above", "words", "probability", "right"), likely)
     said = [result.text(), *(Table(columns, map(dict.values, each)).text() for columns, each in tables)]
     return Answer({**result.to_json(), "by_element": rows, "by_probability": likely}, "\n".join(said))
-
-
-def _by_element(model: Disambiguator, bank: Treebank, ranking: Ranking) -> Sequence[dict[str, Any]]:
-    import numpy as np
-
-    from corpuscle.disambiguate.analyses import label_hashes
-    from corpuscle.measure import analyses_by_element
-
-    names, ids = model.labels_of(bank)
-    found, right = (label_hashes(each, model.elements_)[:, 1:].view(np.int64) for each in (ranking.names, names))
-    return analyses_by_element(ranking.starts, ranking.labels, found, right[ids], model.elements_)
 
 
 # ---- the workbench

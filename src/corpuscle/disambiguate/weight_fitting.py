@@ -8,9 +8,8 @@ variances sigma^2 / n are equal; all are drawn to their mean by (1 - (p - 3) sig
 ``none``: every number counts as it is. Scores of a token are compared among themselves only, so that the means drop
 out, and the weights can be divided by the deviations once and for all.
 
-Shah, Dhillon, Liberman, Foster, Maamouri and Ungar, "A new approach to lexical disambiguation of Arabic text", 2010,
-section 3; McFadden, "Conditional logit analysis of qualitative choice behavior", 1974; Efron and Morris, "Stein's
-estimation rule and its competitors", 1973, eq. 1.9-1.11 (Lindley's form of the estimator of James and Stein).
+McFadden, "Conditional logit analysis of qualitative choice behavior", 1974; Efron and Morris, "Stein's estimation rule
+and its competitors", 1973, eq. 1.9-1.11 (Lindley's form of the estimator of James and Stein).
 
 Votes: every element is ranked by its own counts, and a candidate is as good as the elements that vote for it.
 
@@ -19,13 +18,13 @@ counts of e alone. It votes for its best value; the score of a candidate is the 
 elements whose vote it agrees with, learned after that by a conditional logit over candidates.
 
 Shah, Dhillon, Liberman, Foster, Maamouri and Ungar, "A new approach to lexical disambiguation of Arabic text", 2010,
-table 4 (M_e); the scheme stands for MADA: Habash and Rambow, "Arabic tokenization, part-of-speech tagging and
-morphological disambiguation in one fell swoop", 2005, section 6.
+section 3, and table 4 (M_e); the scheme stands for MADA: Habash and Rambow, "Arabic tokenization, part-of-speech
+tagging and morphological disambiguation in one fell swoop", 2005, section 6.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -60,10 +59,10 @@ def shares_of(scores: np.ndarray, starts: np.ndarray) -> np.ndarray:
 
 
 def loss(
-    pool: Pool, weights: np.ndarray, penalty: float, words: SparseProduct | None = None
+    pool: Pool, weights: np.ndarray, penalty: float, words: SparseProduct | None = None, centre: np.ndarray | float = 0
 ) -> tuple[float, np.ndarray]:
-    """The penalised loss of a conditional logit, and its gradient, float64 (n_weights,): a weight for each column, then
-    for each of the ``words``."""
+    """The loss of a conditional logit with a penalty on the squares of the distance from a ``centre``, and its
+    gradient, float64 (n_weights,): a weight for each column, then for each of the ``words``."""
     n = pool.numbers.shape[1]
     scores = pool.numbers @ weights[:n].astype(pool.numbers.dtype)
     shares = shares_of(scores if words is None else scores + words.times(weights[n:]), pool.starts)
@@ -71,7 +70,8 @@ def loss(
     wrong = shares - pool.right
     slope = (pool.numbers.T @ wrong.astype(pool.numbers.dtype)).astype(np.float64)
     slope = slope if words is None else np.append(slope, words.turned(wrong))
-    return float(value + penalty / 2 * weights @ weights), slope + penalty * weights
+    away = weights - centre
+    return float(value + penalty / 2 * away @ away), slope + penalty * away
 
 
 def minimum(
@@ -80,12 +80,13 @@ def minimum(
     start: np.ndarray | None = None,
     low: float = -np.inf,
     words: SparseProduct | None = None,
+    centre: np.ndarray | float = 0,
 ) -> np.ndarray:
     """The weights of least loss, none of them below ``low``."""
     from scipy.optimize import Bounds, minimize
 
     def value(weights: np.ndarray) -> tuple[float, np.ndarray]:
-        return loss(pool, weights, penalty, words)
+        return loss(pool, weights, penalty, words, centre)
 
     n_words = 0 if words is None else words.words.shape[1]
     start = np.zeros(pool.numbers.shape[1] + n_words) if start is None else start
@@ -95,17 +96,9 @@ def minimum(
 
 def refit(pool: Pool, weights: Weights, penalty: float) -> Weights:
     """Weights that make more rows right and stay near the former ones: the penalty is on the squares of the change."""
-    from scipy.optimize import minimize
-
     scaled = pool._replace(numbers=((pool.numbers - weights.means) / weights.deviations).astype(pool.numbers.dtype))
     before = weights.weights * weights.deviations
-
-    def value(point: np.ndarray) -> tuple[float, np.ndarray]:
-        fit, slope = loss(scaled, point, 0.0)
-        return fit + penalty / 2 * (point - before) @ (point - before), slope + penalty * (point - before)
-
-    found = minimize(value, before, jac=True, method="L-BFGS-B", options={"maxiter": _STEPS}).x
-    return weights._replace(weights=np.asarray(found) / weights.deviations)
+    return weights._replace(weights=minimum(scaled, penalty, before, centre=before) / weights.deviations)
 
 
 def james_stein(numbers: np.ndarray, target: np.ndarray) -> np.ndarray:
@@ -157,23 +150,19 @@ def fit(pool: Pool, stage2: str, penalty: float, seed: int) -> Weights:
     elif stage2 == "james-stein":
         found = james_stein(pool.numbers, target)
     else:
-        learner = _learner(stage2, penalty, seed)
+        from sklearn.linear_model import Ridge
+        from sklearn.svm import LinearSVC, LinearSVR
+
+        same = {"C": 1 / penalty, "dual": False, "random_state": seed}
+        learner = {
+            "ridge": Ridge(alpha=penalty), "svc": LinearSVC(**same),
+            "svr": LinearSVR(epsilon=0.1, loss="squared_epsilon_insensitive", **same),
+        }[stage2]  # fmt: skip
         learner.fit(pool.numbers, pool.right if stage2 == "svc" else target)
         found = np.asarray(learner.coef_, np.float64).ravel()
     if stage2 != "softmax":
         found /= _cooled(pool, pool.numbers @ found)
     return Weights(found / deviations, means, deviations)
-
-
-def _learner(stage2: str, penalty: float, seed: int) -> Any:
-    from sklearn.linear_model import Ridge
-    from sklearn.svm import LinearSVC, LinearSVR
-
-    if stage2 == "ridge":
-        return Ridge(alpha=penalty)
-    if stage2 == "svr":
-        return LinearSVR(C=1 / penalty, epsilon=0.1, loss="squared_epsilon_insensitive", dual=False, random_state=seed)
-    return LinearSVC(C=1 / penalty, dual=False, random_state=seed)
 
 
 class Votes(NamedTuple):

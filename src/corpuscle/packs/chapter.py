@@ -51,7 +51,6 @@ class Chapter:
     - ``figures``: its main numbers by name, for ``--json``;
     - ``cards``: its numbers for the top of the report;
     - ``body``: the pieces of its text, one after the other;
-    - ``commands``: (command line, what it does); ``{model}`` stands for the first file that the step writes;
     - ``verdict``: what the figures mean, in one sentence: better than what, and is that good for this much text? It
       stands in the summary of the report, for people who read only that.
     """
@@ -60,7 +59,6 @@ class Chapter:
     figures: Mapping[str, Any]
     cards: list[Card]
     body: list[Html]
-    commands: list[tuple[str, str]]
     verdict: str = ""
 
 
@@ -196,17 +194,14 @@ def _read(hint: Any, value: Any) -> Any:
         return _result(value)
     if is_dataclass(hint):
         return _record(hint, value)
-    if hasattr(hint, "_fields"):
-        types = get_type_hints(hint).values()
-        return hint(*(_read(each, item) for each, item in zip(types, value, strict=True)))
-    if origin is tuple and inner[1:] == (...,):
-        return tuple(_read(inner[0], item) for item in value)
-    if origin is tuple:
-        return tuple(_read(each, item) for each, item in zip(inner, value, strict=True))
-    if origin is not None and not issubclass(origin, Mapping):
-        return tuple(_read(inner[0], item) for item in value)
-    if origin is not None:
+    if origin is not None and issubclass(origin, Mapping):
         return {name: _read(inner[1], item) for name, item in value.items()}
+    if hasattr(hint, "_fields") or (origin is tuple and inner[1:] != (...,)):
+        types = inner or get_type_hints(hint).values()
+        items = (_read(each, item) for each, item in zip(types, value, strict=True))
+        return tuple(items) if inner else hint(*items)
+    if origin is not None:
+        return tuple(_read(inner[0], item) for item in value)
     if not isinstance(value, (int, float) if hint is float else hint):
         raise ValueError(f"{value!r} is no {hint.__name__}")
     return value

@@ -13,27 +13,19 @@ from __future__ import annotations
 
 import csv
 import shutil
-import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path, PurePosixPath
 
-import numpy as np
-
 from corpuscle.errors import InputError
-from corpuscle.packs.kit import Described, FileRow, Kit, Problem, Recognised, kit_of, read_description, recognise
+from corpuscle.packs import kit as kits
+from corpuscle.packs.kit import Described, FileRow, Kit, Problem, Recognised
+from corpuscle.text import recognition
 from corpuscle.text.files import AnyPath, write_atomically
 from corpuscle.text.formats import Decoded, checked_encoding, format_of, read_any
-from corpuscle.text.interlinear import (
-    Interlinear,
-    Phrase,
-    gloss_table,
-    is_toolbox,
-    read_eaf,
-    read_flextext,
-    read_toolbox,
-)
+from corpuscle.text.interlinear import Phrase, gloss_table, is_toolbox, read_interlinear
+from corpuscle.text.recognition import SAMPLE, is_running, is_unspaced, tokenised_lines
 from corpuscle.text.running import prepare
 from corpuscle.text.scripts import LANGUAGES, language_name, script_of
 from corpuscle.text.wording import counted
@@ -67,8 +59,8 @@ def take_in(folder: AnyPath, pack: AnyPath, into: Path, *, encoding: str | None 
     if encoding is not None:
         checked_encoding(encoding)
     root = Path(folder)
-    described = read_description(root)
-    files = recognise(folder, pack, described)
+    described = kits.read_description(root)
+    files = kits.recognise(folder, pack, described)
     work = Preparation(root, into, described, encoding, strict)
     rows = {file.name: FileRow(file.name, file.role, file.form, file.reason) for file in files}
     made: list[Recognised] = [file for file in files if file.role is None]
@@ -87,7 +79,7 @@ def take_in(folder: AnyPath, pack: AnyPath, into: Path, *, encoding: str | None 
             made.append(file)
     for group in sides.values():
         made += _take_sides(work, group, rows)
-    kit = kit_of(root, made, places=work.places, described=described)
+    kit = kits.kit_of(root, made, places=work.places, described=described)
     kit = replace(kit, languages=_languages(kit, work, list(rows.values())))
     return Intake(kit, tuple(rows.values()), tuple(_glosses(kit, work)))
 
@@ -144,76 +136,16 @@ def _glosses(kit: Kit, work: Preparation) -> list[tuple[str, str]]:
     return list(table.items())
 
 
-ATTACHED = 0.5  # text with at least this share of its punctuation attached to words is running text
-SAMPLE = 100_000  # characters of a file that tell its script and its punctuation
-_FEWEST_MARKS, _FEWEST_SPACES = 10, 0.02
-_WITHIN = "-‐‑'’ʼ·._@/:&"
-
 MOST_BAD = 0.1  # a file with more lines that cannot be read than this share is not used at all
 _FEW = 5
-_HEADINGS = {
-    "name", "names", "source", "target", "src", "tgt", "word", "words", "translation", "transliteration", "gloss",
-    "form", "meaning", "latin", "script", "original", *LANGUAGES, *(name.lower() for name in LANGUAGES.values()),
-}  # fmt: skip
 _MARKUP = ("<s>", "</s>")
-
-
-def _is_mark(c: str) -> bool:
-    return unicodedata.category(c)[0] == "P" and c not in _WITHIN
-
-
-def attached_punctuation(text: str) -> tuple[float, int]:
-    """Which share of the punctuation that could stand alone is attached to a word, and how many such marks there
-    are."""
-    attached = alone = 0
-    for token in text.split():
-        if all(map(_is_mark, token)):
-            alone += 1
-        elif _is_mark(token[-1]) or (token[-1] == "." and len(token) > 2) or _is_mark(token[0]):
-            attached += 1
-        elif token == ".":
-            alone += 1
-    return attached / max(1, attached + alone), attached + alone
 
 
 def look(row: FileRow, text: str) -> None:
     """Script, lines and punctuation of a text."""
     lines = [line for line in text.split("\n") if line.strip()]
     row.lines, row.words = len(lines), len(text.split()) / max(1, len(lines))
-    row.script, (row.attached, _) = script_of(text[:SAMPLE]), attached_punctuation(text[:SAMPLE])
-
-
-def is_unspaced(text: str) -> bool:
-    some = text[:SAMPLE]
-    return sum(map(some.count, " \t\u3000")) < _FEWEST_SPACES * max(1, len(some))
-
-
-def is_running(text: str) -> bool:
-    share, marks = attached_punctuation(text[:SAMPLE])
-    return marks >= _FEWEST_MARKS and share >= ATTACHED and not is_unspaced(text)
-
-
-def _ends_sentence(line: str) -> bool:
-    last = line.rstrip().rstrip("\"'”’»)]】」』")[-1:]
-    return bool(last) and unicodedata.category(last) == "Po" and last not in ",;:،、"
-
-
-def line_breaks_of(text: str) -> str:
-    """What a line end is in running text: ``sentence`` where lines end as sentences do or are of very different
-    lengths, ``space`` where sentences go on in the next line."""
-    lines = [line for line in text[:SAMPLE].split("\n") if line.strip()]
-    if not lines or sum(map(_ends_sentence, lines)) >= 0.5 * len(lines):
-        return "sentence"
-    lengths = np.array([len(line) for line in lines])
-    wrapped = len(lines) > 3 and np.percentile(lengths, 75) > 40 and lengths.max() < 1.6 * np.percentile(lengths, 75)
-    return "space" if wrapped else "sentence"
-
-
-def several_sentences(text: str) -> bool:
-    """Whether lines of text without spaces hold more than one sentence."""
-    lines = [line.strip() for line in text[:SAMPLE].split("\n") if line.strip()]
-    inner = sum(sum(c in "。！？．" for c in line[:-1]) for line in lines)
-    return inner > 0.5 * len(lines)
+    row.script, row.attached = script_of(text[:SAMPLE]), recognition.attached_punctuation(text[:SAMPLE])[0]
 
 
 class Preparation:
@@ -230,10 +162,9 @@ class Preparation:
         """The text of a file; None, with a problem, where too much of it cannot be read."""
         found = read_any(self.folder / name, self.encoding)
         row.encoding = found.encoding
-        if found.marked and found.encoding != "utf-8":
-            row.done.append(f"{found.encoding}, by its byte-order mark")
-        elif found.encoding != "utf-8":
-            row.done.append(f"read as {found.encoding}, as you said")
+        if found.encoding != "utf-8":
+            by_mark, as_said = f"{found.encoding}, by its byte-order mark", f"read as {found.encoding}, as you said"
+            row.done.append(by_mark if found.marked else as_said)
         n_lines = found.text.count("\n") + 1
         if found.bad:
             row.bad += [(line, "not UTF-8, or with a NUL") for line in found.bad]
@@ -257,7 +188,8 @@ class Preparation:
 
     def sentences(self, row: FileRow, text: str, breaks: str | None = None) -> list[str]:
         """Running text in sentences of tokens, a line each; text without spaces in sentences only."""
-        how = breaks or (self.described.prepare if self.described.prepare != "auto" else line_breaks_of(text))
+        how = breaks or self.described.prepare
+        how = recognition.line_breaks_of(text) if how == "auto" else how
         prepared = prepare(text, line_breaks=how)
         starts, documents = prepared.sentence_starts.tolist(), set(prepared.document_starts.tolist()[1:-1])
         whole, edges, lines = is_unspaced(text), prepared.offsets, []
@@ -271,16 +203,6 @@ class Preparation:
         ends = "line ends are spaces" if how == "space" else "line ends end sentences"
         row.done.append(f"running text, prepared into {counted(len(lines) - len(documents), 'sentence')} ({ends})")
         return lines
-
-
-def tokenised_lines(lines: Sequence[str]) -> list[str]:
-    """Lines with their punctuation split off, a line for each line."""
-    text = "\n".join(line.replace("\n", " ") for line in lines)
-    offsets = prepare(text, line_breaks="sentence").offsets
-    begins = np.cumsum([0, *(len(line) + 1 for line in lines)])
-    bounds = np.searchsorted(offsets[:, 0], begins) if len(offsets) else np.zeros(len(begins), int)
-    edges = offsets.tolist()
-    return [" ".join(text[x:y] for x, y in edges[a:b]) for a, b in pairwise(bounds.tolist())]
 
 
 def _text(work: Preparation, file: Recognised, row: FileRow) -> list[Recognised]:
@@ -311,18 +233,11 @@ def _text(work: Preparation, file: Recognised, row: FileRow) -> list[Recognised]
     text = "\n".join(kept)
     if work.described.prepare in ("space", "sentence") or (work.described.prepare == "auto" and is_running(text)):
         work.write(file.name, work.sentences(row, text))
-    elif is_unspaced(text) and several_sentences(text):
+    elif is_unspaced(text) and recognition.several_sentences(text):
         work.write(file.name, work.sentences(row, text, "sentence"))
     elif row.bad or found.encoding != "utf-8":
         work.write(file.name, kept)
     return [file]
-
-
-def read_interlinear(path: AnyPath, form: str, tiers: dict[str, str], encoding: str | None = None) -> Interlinear:
-    """A text with glosses, by its form: ``eaf``, ``flextext``, else Toolbox."""
-    if form in ("eaf", "flextext"):
-        return (read_eaf if form == "eaf" else read_flextext)(path, tiers)
-    return read_toolbox(path, tiers, encoding)
 
 
 def _interlinear(work: Preparation, file: Recognised, row: FileRow) -> list[Recognised]:
@@ -424,7 +339,7 @@ def _one_file_pairs(work: Preparation, file: Recognised, row: FileRow) -> list[R
     fields = _without_heading(row, fields)
     bad = [(n, f"{len(parts) - 1} tabs, where one is expected") for n, parts in fields if len(parts) != 2]
     _leave_out(work, row, bad, len(fields))
-    if any(not problem.used for problem in row.problems):
+    if row.refused:
         return []
     left, right = ([parts[side] for _, parts in fields if len(parts) == 2] for side in (0, 1))
     look(row, "\n".join(left))
@@ -433,7 +348,7 @@ def _one_file_pairs(work: Preparation, file: Recognised, row: FileRow) -> list[R
 
 def _without_heading(row: FileRow, fields: list[tuple[int, list[str]]]) -> list[tuple[int, list[str]]]:
     """Rows of a table without a first one that names its columns."""
-    if fields and len(fields[0][1]) > 1 and all(field.strip().lower() in _HEADINGS for field in fields[0][1]):
+    if fields and len(fields[0][1]) > 1 and all(field.strip().lower() in kits.HEADINGS for field in fields[0][1]):
         row.done.append("the first line names the columns")
         return fields[1:]
     return fields
@@ -478,7 +393,7 @@ def _table(work: Preparation, file: Recognised, row: FileRow) -> list[Recognised
         fields = [(n, [part for part in parts if part]) for n, parts in fields]
         bad = [(n, "no second column") for n, parts in fields if len(parts) < 2]
     _leave_out(work, row, bad, len(fields))
-    if any(not problem.used for problem in row.problems) or not (row.bad or row.done):
+    if row.refused or not (row.bad or row.done):
         return [file]
     wrong = {n for n, _ in bad}
     work.write(file.name, ["\t".join(parts) for n, parts in fields if n not in wrong])

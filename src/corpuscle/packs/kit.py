@@ -37,53 +37,22 @@ from typing import Any, NamedTuple
 from corpuscle.atomic import check_inside
 from corpuscle.errors import InputError
 from corpuscle.text.files import AnyPath, decode, open_bytes, reading
-from corpuscle.text.formats import format_of
+from corpuscle.text.formats import checked_encoding, format_of
 from corpuscle.text.interlinear import TIER_ROLES, TierFound
 from corpuscle.text.scripts import LANGUAGES
+from corpuscle.text.tables import read_table
 from corpuscle.text.wording import percent
-
-ROLES = {
-    "text": "running text",
-    "parallel": "translations",
-    "links": "linked words of translations",
-    "interlinear": "glossed texts",
-    "glosses": "glosses",
-    "names": "names in two scripts",
-    "lexicon": "a lexicon",
-    "tagged": "annotated sentences",
-    "trees": "bracketed trees",
-    "entities": "texts with entities",
-    "noisy": "noisy messages",
-    "meant": "noisy messages with what was meant",
-    "slang": "a dictionary of slang",
-    "segmented": "lines cut into words",
-}
-"""What a file of a kit can be, in words."""
 
 DESCRIPTION = "kit.toml"
 
-_BY_NAME = {
-    "names.tsv": "names", "names.csv": "names", "glosses.tsv": "glosses", "glosses.csv": "glosses",
-    "lexicon.tsv": "lexicon", "tagged.conllu": "tagged", "trees.mrg": "trees", "noisy.txt": "noisy",
-    "noisy.tsv": "meant", "slang.tsv": "slang", "segmented.txt": "segmented",
-}  # fmt: skip
-_INTERLINEAR = {".eaf": "eaf", ".flextext": "flextext", ".sfm": "toolbox", ".toolbox": "toolbox"}
+_FILES = tomllib.loads(Path(__file__).with_name("files.toml").read_text(encoding="utf-8"))
+ROLES: dict[str, str] = _FILES["roles"]
+"""What a file of a kit can be, in words."""
+HEADINGS = {*_FILES["words"]["headings"].split(), *LANGUAGES, *(name.lower() for name in LANGUAGES.values())}
+"""Names of columns, in lower case."""
 _PACKED = (".gz", ".xz")
-_ASIDE = {"gold", "test", "dev", "held-out", "heldout", "eval"}
-_NOTES = ("readme", "license", "licence", "copying", "changelog", "notes")
-_POINTERS = {
-    ".pdf": "a PDF has no text to rely on: pdftotext {} KIT/text/{stem}.txt, then look at it",
-    ".doc": "an old format of Word: save it as .docx or .odt",
-    ".rtf": "save it as .docx or .odt",
-    ".xlsx .xls .ods": "save its sheets as names.csv, glosses.csv or parallel/{stem}.tsv",
-    ".html .htm": "a web page: save it as text, KIT/text/{stem}.txt",
-    ".epub": "convert it to text, KIT/text/{stem}.txt",
-    ".zip": "an archive: unpack it",
-    ".wav .mp3 .mp4": "a recording; its annotation (.eaf) is used",
-    ".pfsx": "what ELAN remembers of its windows",
-    ".trees": "brackets are read from trees.mrg",
-}
-_POINTERS = {suffix: pointer for suffixes, pointer in _POINTERS.items() for suffix in suffixes.split()}
+_ASIDE, _NOTES = (tuple(_FILES["words"][name].split()) for name in ("aside", "notes"))
+_POINTERS = {suffix: pointer for suffixes, pointer in _FILES["pointers"].items() for suffix in suffixes.split()}
 
 
 class Recognised(NamedTuple):
@@ -123,7 +92,6 @@ class Kit:
 
     folder: Path
     files: Mapping[str, tuple[str, ...]]
-    others: tuple[str, ...]
     reasons: Mapping[str, str] = field(default_factory=dict)
     places: Mapping[str, Path] = field(default_factory=dict)
     languages: Mapping[str, str] = field(default_factory=dict)
@@ -137,16 +105,16 @@ class Kit:
         """Where the files of a role are."""
         return [str(self.path(name)) for name in self.files.get(role, ())]
 
-    def hashes(self, roles: Iterable[str]) -> dict[str, str]:
-        """A hash of the content of every file of some roles."""
-        names = sorted(name for role in roles for name in self.files.get(role, ()))
-        return {name: content_hash(self.path(name)) for name in names}
-
 
 def content_hash(path: AnyPath) -> str:
     """A hash of the bytes of a file, as they are on the disk."""
     with reading(path), open(path, "rb") as file:
         return hashlib.file_digest(file, partial(hashlib.blake2b, digest_size=16)).hexdigest()
+
+
+def second_columns(path: Path, after: int = 0) -> dict[str, str]:
+    """First column -> second column of the lines of a table ``after`` the first ones; nothing without the file."""
+    return {row[0]: row[1] for line, row in read_table(path) if line > after} if path.is_file() else {}
 
 
 def shown_name(path: AnyPath) -> str:
@@ -172,13 +140,11 @@ def read_description(folder: Path) -> Described:
         raise InputError(path, None, f"unknown key {unknown[0]!r}; it may have {', '.join(sorted(known))}")
     languages = _strings(path, table.get("languages", {}), "languages", ("text", "source", "target"))
     tiers = _strings(path, table.get("tiers", {}), "tiers", TIER_ROLES)
-    plain = {key: table[key] for key in ("title", "encoding", "prepare") if key in table}
-    _strings(path, plain, "kit.toml", ("title", "encoding", "prepare"))
+    own = ("title", "encoding", "prepare")
+    plain = _strings(path, {key: table[key] for key in own if key in table}, DESCRIPTION, own)
     if plain.get("prepare", "auto") not in ("auto", "no", "space", "sentence"):
         raise InputError(path, None, "prepare is auto, no, space or sentence")
     if "encoding" in plain:
-        from corpuscle.text.formats import checked_encoding
-
         checked_encoding(plain["encoding"])
     names = {"language": languages.get("text", ""), **{k: languages.get(k, "") for k in ("source", "target")}}
     return Described(**plain, **names, tiers=tiers)
@@ -202,8 +168,8 @@ def _recognise(name: str, has_text: bool) -> Recognised:
     folder, _, base = plain.rpartition("/")
     top, suffix = folder.partition("/")[0], PurePosixPath(base).suffix
     stem, _, language = plain.removesuffix(".txt").rpartition(".")  # of a side of translations: a.hi, a.hi.txt
-    if not folder and base in _BY_NAME:
-        return Recognised(name, _BY_NAME[base], "csv" if suffix == ".csv" else "plain")
+    if not folder and base in _FILES["names"]:
+        return Recognised(name, _FILES["names"][base], "csv" if suffix == ".csv" else "plain")
     if not folder and base == DESCRIPTION:
         return Recognised(name, "kit", "toml")
     if not folder and base.startswith(_NOTES) and suffix in (".txt", ".md", ".docx", ".odt", ""):
@@ -214,8 +180,8 @@ def _recognise(name: str, has_text: bool) -> Recognised:
         return Recognised(name, "entities")
     if folder == "links" and suffix in (".src", ".tgt", ".links"):
         return Recognised(name, "links")
-    if suffix in _INTERLINEAR:
-        return Recognised(name, "interlinear", _INTERLINEAR[suffix])
+    if suffix in _FILES["interlinear"]:
+        return Recognised(name, "interlinear", _FILES["interlinear"][suffix])
     if top == "parallel":
         if suffix in (".tsv", ".tmx"):
             return Recognised(name, "parallel", suffix[1:])
@@ -306,7 +272,7 @@ def kit_of(folder: Path, files: Iterable[Recognised], **more: Any) -> Kit:
         elif file.role in ROLES:
             by_role.setdefault(file.role, []).append(file.name)
     roles = {role: tuple(sorted(names)) for role, names in by_role.items()}
-    return Kit(folder, roles, tuple(sorted(reasons)), reasons, **more)
+    return Kit(folder, roles, reasons, **more)
 
 
 def find_kit(folder: AnyPath, pack: AnyPath) -> Kit:
@@ -353,6 +319,10 @@ class FileRow:
     def refuse(self, what: str, fix: str = "") -> None:
         """Note what is wrong with a file that is not used."""
         self.problems.append(Problem(what, fix, used=False))
+
+    @property
+    def refused(self) -> bool:
+        return any(not problem.used for problem in self.problems)
 
     def to_json(self) -> dict[str, object]:
         return {

@@ -41,7 +41,7 @@ import numpy as np
 from corpuscle.atomic import check_all_inside, fence, lies_within
 from corpuscle.errors import InputError
 from corpuscle.model import load
-from corpuscle.packs.kit import content_hash
+from corpuscle.packs.kit import content_hash, second_columns
 from corpuscle.text.corpus import Corpus, Preprocessing
 from corpuscle.text.files import AnyPath, decode, open_bytes, write_atomically
 from corpuscle.text.html import bdi, code, div, element, fragment, p, small, table
@@ -122,13 +122,6 @@ class Pack:
 
     def done(self, step: str) -> Mapping[str, Any] | None:
         return self.state["steps"].get(step)
-
-    def is_done(self, step: str, fingerprint: str) -> bool:
-        """Whether a step was done with this very input, and its files are still there and unchanged."""
-        record = self.done(step)
-        if record is None or record.get("fingerprint") != fingerprint or record.get("digest") != record_digest(record):
-            return False
-        return not any(self.changed(record))
 
     def changed(self, record: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         """The files of a step that are not what it wrote, and why: missing, or changed."""
@@ -227,14 +220,12 @@ class LoadedPack:
     @cached_property
     def glosses(self) -> Mapping[str, str]:
         """Word -> gloss, from the ``glosses.tsv`` of the kit."""
-        path = self.folder / "glosses.tsv"
-        return {row[0]: row[1] for _, row in read_table(path)} if path.is_file() else {}
+        return second_columns(self.folder / "glosses.tsv")
 
     @cached_property
     def morphs(self) -> Mapping[str, str]:
         """Word -> its morphs, spaces between them, as the glossed texts of the kit have them."""
-        path = self.folder / "morphs.tsv"
-        return {row[0]: row[1] for line, row in read_table(path) if line > 1} if path.is_file() else {}
+        return second_columns(self.folder / "morphs.tsv", after=1)
 
     def interlinear(self, text: Text, name: str = "text") -> Interlinear:
         """Glossed text: morphs and glosses as the kit has them, else translations of the dictionary, and a draft
@@ -300,20 +291,20 @@ class Layers:
 
     def _repr_html_(self) -> str:
         """A table for each sentence: the words, and below them what is known of each."""
-        by_word = [name for name, values in self.layers.items() if name not in ("entities", "topics", "translation")]
+
+        def shown(value: Any) -> str:
+            return "" if value is None else f"{value:.1f}" if isinstance(value, float) else str(value)
+
+        by_word = [name for name in self.layers if name not in ("entities", "topics", "translation")]
         parts = []
         for number, words in enumerate(self.words):
-            shown = {name: self.layers[name][number][: len(words)] for name in by_word}
-            rows = [
-                (small(name), *("" if v is None else f"{v:.1f}" if isinstance(v, float) else str(v) for v in values))
-                for name, values in shown.items()
-            ]
+            rows = [(small(name), *map(shown, self.layers[name][number][: len(words)])) for name in by_word]
             parts.append(table(("", *map(bdi, words)), rows))
             if "translation" in self.layers:
                 parts.append(p(self.layers["translation"][number], dir="auto"))
         for name in ("entities", "topics"):
-            for item in self.layers.get(name, ()):
-                parts.append(p(element("b", name), " ", ", ".join(f"{key} {value}" for key, value in item.items())))
+            items = (", ".join(f"{key} {value}" for key, value in item.items()) for item in self.layers.get(name, ()))
+            parts += [p(element("b", name), " ", item) for item in items]
         return div(*parts)
 
 
@@ -330,10 +321,9 @@ class Reading:
         """As a treebank without annotation."""
         return Treebank.from_sentences(self.words)
 
-    def by_sentence(self, values: Iterable[Any]) -> list[list[Any]]:
+    def by_sentence(self, values: list[Any]) -> list[list[Any]]:
         """Values of all words, a list for every sentence."""
-        flat = list(values)
-        return [flat[a:b] for a, b in pairwise(self.corpus.sentence_starts.tolist())]
+        return [values[a:b] for a, b in pairwise(self.corpus.sentence_starts.tolist())]
 
 
 def read(pack: LoadedPack, text: Text) -> tuple[str | None, list[list[str]], list[list[tuple[int, int]]] | None]:
@@ -415,36 +405,27 @@ def _tags(reading: Reading, model: Any) -> dict[str, Any]:
 
 
 def _trees(reading: Reading, model: Any) -> dict[str, Any]:
-    bank = reading.bank
-    bank = reading.pack.tagger.annotate(bank) if "tagger" in reading.pack else model.tagged(bank)
-    parsed = model.annotate(bank)
-    found = {"heads": parsed.heads.tolist(), "relations": parsed.relations.strings()}
-    return {name: reading.by_sentence(values) for name, values in found.items()}
+    tag = reading.pack.tagger.annotate if "tagger" in reading.pack else model.tagged
+    parsed = model.annotate(tag(reading.bank))
+    heads, relations = parsed.heads.tolist(), parsed.relations.strings()
+    return {"heads": reading.by_sentence(heads), "relations": reading.by_sentence(relations)}
 
 
 def _entities(reading: Reading, model: Any) -> dict[str, Any]:
     from corpuscle.entities.documents import from_corpus
 
-    found = []
-    for number, mentions in enumerate(model.tag(from_corpus(reading.corpus)).mentions):
-        for type, tokens in mentions:
-            text = " ".join(reading.words[number][i] for i in tokens)
-            found.append({"sentence": number, "words": list(tokens), "type": type, "text": text})
-    return {"entities": found}
-
-
-def _translation(reading: Reading, model: Any) -> dict[str, Any]:
-    return {"translation": [best[0].target if best else "" for best in model.translate(reading.corpus)]}
+    mentions = model.tag(from_corpus(reading.corpus)).mentions
+    return {"entities": [
+        {"sentence": number, "words": list(tokens), "type": type, "text": " ".join(words[i] for i in tokens)}
+        for number, (words, found) in enumerate(zip(reading.words, mentions, strict=True)) for type, tokens in found
+    ]}  # fmt: skip
 
 
 LAYERS: dict[str, Callable[[Reading, Any], dict[str, Any]]] = {
-    "lm": _surprisal,
-    "classes": partial(_classes, name="classes"),
-    "senses": partial(_classes, name="senses"),
-    "topics": _topics,
-    "tagger": _tags,
-    "parser": _trees,
-    "entities": _entities,
-    "translate": _translation,
-}
+    "lm": _surprisal, "classes": partial(_classes, name="classes"), "senses": partial(_classes, name="senses"),
+    "topics": _topics, "tagger": _tags, "parser": _trees, "entities": _entities,
+    "translate": lambda reading, model: {
+        "translation": [best[0].target if best else "" for best in model.translate(reading.corpus)]
+    },
+}  # fmt: skip
 """Name of a model -> what it adds, in this order."""

@@ -20,13 +20,6 @@ def document(title: str, *body: Html, script: str = "", data: object = None, ref
     return html.document(title, STYLE.read_text(encoding="utf-8"), *body, script=script, data=data, refresh=refresh)
 
 
-PARSES = (
-    h3("Parses of unseen sentences"),
-    p("Above the words what the parser found, the fainter the less sure; below them what it should have found."),
-)
-"""What stands above pictures of two trees."""
-
-
 def note(*content: object) -> Html:
     """A remark in small print."""
     return p(*content, class_="note")
@@ -70,9 +63,17 @@ def curve(name: str, x: Sequence[float], y: Sequence[float], caption: str = "", 
     return figure(line_plot([Series(name, x, y)], **settings), caption)
 
 
-def bars(labels: Sequence[str], values: Sequence[float], caption: str = "", **settings: Any) -> Html:
-    """A plot of bars with a caption, if there are any; ``settings`` are those of ``bar_plot``."""
-    return figure(bar_plot(labels, values, **settings), caption) if labels else fragment()
+def bars(values: Iterable[tuple[str, float]], caption: str = "", **settings: Any) -> Html:
+    """A plot of bars by name with a caption, if there are any; ``settings`` are those of ``bar_plot``."""
+    named = list(values)
+    return figure(bar_plot(*zip(*named, strict=True), **settings), caption) if named else fragment()
+
+
+def parses(figures: Iterable[Html]) -> list[Html]:
+    """Pictures of two trees for each sentence, under a heading, if there are any."""
+    said = "Above the words what the parser found, the fainter the less sure; below them what it should have found."
+    shown = list(figures)
+    return [h3("Parses of unseen sentences"), p(said), *shown] if shown else []
 
 
 def plots(figures: Iterable[Html]) -> Html:

@@ -62,27 +62,21 @@ def render(
     is_sample = "sample" in pack.state and kit.folder == pack.folder / "kit"
     name = "the built-in sample" if is_sample else f"“{kit.folder.resolve().name or kit.folder}”"
     title = f"What was learned from {name}"
-    ends = [("use", "How to use it"), ("made", "How it was made")]
-    contents = [("missing", "What is missing")] if failed else []
-    contents += [(each.step.name, each.step.title) for each in sections] + (ends if sections else ends[1:])
+    parts = [("missing", "What is missing", _missing(pack, failed))] if failed else []
+    parts += [(each.step.name, each.step.title, [*each.chapter.body, *each.notes]) for each in sections]
+    if sections:
+        parts.append(("use", "How to use it", _use(pack, sections)))
+    parts.append(("made", "How it was made", _made(intake, pack, sections, unused, left_out, is_sample)))
     return page.document(
-        title,
-        page.links(contents, class_="contents"),
+        title, page.links([(name, heading) for name, heading, _ in parts], class_="contents"),
         element("header", element("h1", title), *_still(waiting), *_summary(sections, is_sample)),
-        *([_section("missing", "What is missing", *_missing(pack, failed))] if failed else []),
-        *(_section(each.step.name, each.step.title, *each.chapter.body, *each.notes) for each in sections),
-        *([_section("use", "How to use it", *_use(pack, sections))] if sections else []),
-        _section("made", "How it was made", *_made(intake, pack, sections, unused, left_out, is_sample)),
+        *(section(element("h2", heading), *content, id=name) for name, heading, content in parts),
         refresh=_REFRESH if waiting else 0,
-    )
+    )  # fmt: skip
 
 
 def _still(waiting: int) -> list[Html]:
     return [p(f"Still learning: {counted(waiting, 'chapter')} to come.", class_="lead")] if waiting else []
-
-
-def _section(name: str, title: str, *content: Html) -> Html:
-    return section(element("h2", title), *content, id=name)
 
 
 def _summary(sections: Sequence[Section], is_sample: bool) -> list[Html]:
@@ -117,19 +111,16 @@ def _missing(pack: Pack, failed: Sequence[tuple[Step, list[str]]]) -> list[Html]
 
 
 def _use(pack: Pack, sections: Sequence[Section]) -> list[Html]:
-    rows: list[Html] = []
-    for step, _, _, chapter in sections:
+    rows, all_say = list[Html](), "# what all its models say"
+    for step, *_ in sections:
         model = shlex.quote(f"{pack.shown}/{step.writes[0]}")
-        for command, what in chapter.commands:
+        for command, what in step.commands:
             rows += [element("dt", code(command.replace("{model}", model))), element("dd", what)]
     return [
         p("In a terminal; words in capitals are files of yours with a sentence or a name on each line:"),
         element("dl", *rows, class_="commands"),
         p("In Python:"),
-        element(
-            "pre",
-            code(f"import corpuscle\npack = corpuscle.load({pack.shown!r})\npack('a text')  # what all its models say"),
-        ),
+        element("pre", code(f"import corpuscle\npack = corpuscle.load({pack.shown!r})\npack('a text')  {all_say}")),
     ]
 
 

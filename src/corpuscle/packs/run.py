@@ -34,7 +34,7 @@ from corpuscle.packs.course import Course
 from corpuscle.packs.crew import Ended, Helper, Plan, crew, perform
 from corpuscle.packs.intake import PREPARED, Intake, take_in
 from corpuscle.packs.kit import ROLES
-from corpuscle.packs.pack import Pack, write_json
+from corpuscle.packs.pack import Pack, record_digest, write_json
 from corpuscle.packs.report import Section, render
 from corpuscle.packs.step import Job, LeftOut, Step
 from corpuscle.progress import clock, complain, say
@@ -46,8 +46,7 @@ from corpuscle.text.wording import counted
 STEPS: tuple[Step, ...] = tuple(find(place) for task in TASKS.values() for place in task.step.split())
 """All that can be learned, in the order of the catalogue, in which it is done."""
 
-_MOST_ERRORS = 20  # at most this number of errors of a step is shown one by one
-_MOST_SAID = 20  # at most this number of lines about files is said before learning begins
+_MOST_SHOWN = 20  # errors of a step, and lines about files before learning begins
 _WORTH_SHARING = 50_000  # bytes of a kit; with fewer, starting another process takes longer than it saves
 _BYTES_A_PROCESS, _BYTES_A_BYTE = (
     500_000_000,
@@ -255,9 +254,9 @@ def _check(steps: Sequence[Step], job: Job, target: Pack) -> dict[str, list[str]
         except InputError as error:  # a file that cannot be opened
             wrong = [error]
         if wrong:
-            failed[step.name] = list(map(str, wrong[:_MOST_ERRORS]))
-        if len(wrong) > _MOST_ERRORS:
-            failed[step.name].append(f"{wrong[-1].path}: {len(wrong) - _MOST_ERRORS:,} more errors")
+            failed[step.name] = list(map(str, wrong[:_MOST_SHOWN]))
+        if len(wrong) > _MOST_SHOWN:
+            failed[step.name].append(f"{wrong[-1].path}: {len(wrong) - _MOST_SHOWN:,} more errors")
     for message in dict.fromkeys(message for messages in failed.values() for message in messages):
         complain(message)
     return failed
@@ -271,10 +270,10 @@ def _say_what_was_found(intake: Intake) -> tuple[str, ...]:
         for row in intake.rows
         for text in (*(str(problem) for problem in row.problems if problem.used), *row.done)
     ]
-    for line in said[:_MOST_SAID]:
+    for line in said[:_MOST_SHOWN]:
         say(line)
-    if len(said) > _MOST_SAID:
-        say(f"{len(said) - _MOST_SAID:,} more about other files; learn --check shows all")
+    if len(said) > _MOST_SHOWN:
+        say(f"{len(said) - _MOST_SHOWN:,} more about other files; learn --check shows all")
     read = {name for names in intake.kit.files.values() for name in names}
     refused = [
         f"{intake.kit.folder / row.name}: {problem}"
@@ -321,7 +320,7 @@ def _sample(target: Pack, seed: int) -> Path:
 
 def _nothing_usable(intake: Intake, steps: Sequence[Step]) -> str:
     useful = sorted({ROLES[role] for step in steps for role in step.needs})
-    others = sum(map(len, intake.kit.files.values())) + len(intake.kit.others)
+    others = sum(map(len, intake.kit.files.values())) + len(intake.kit.reasons)
     found = f"{others} other files" if others else "no files"
     wrong = next((f" ({row.name}: {problem})" for row in intake.rows for problem in row.problems), "")
     return f"nothing to learn from: there is no {' or '.join(useful)} (text/*.txt), and {found}{wrong}"
@@ -337,8 +336,11 @@ def _fingerprint(step: Step, job: Job, target: Pack) -> str:
 
 
 def _is_done(step: Step, job: Job, target: Pack) -> bool:
-    """Whether a step need not be done again: nothing has changed, and what was found can be read."""
-    return target.is_done(step.name, _fingerprint(step, job, target)) and step.read(target.done(step.name)) is not None
+    """Whether a step need not be done again: neither input nor files have changed, and what was found can be read."""
+    record, fingerprint = target.done(step.name), _fingerprint(step, job, target)
+    if record is None or record.get("fingerprint") != fingerprint or record.get("digest") != record_digest(record):
+        return False
+    return not any(target.changed(record)) and step.read(record) is not None
 
 
 def _record(step: Step, job: Job, target: Pack, facts: Mapping[str, Any]) -> None:

@@ -13,7 +13,7 @@ import shutil
 import zipfile
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 
@@ -225,11 +225,11 @@ def write_site(folder: AnyPath, output: AnyPath, sentences: int = 5000) -> dict[
         pages.append(("dictionary.html", "Dictionary"))
     for name, _ in pages:
         shutil.copyfile(pack.folder / name, target / name)
+    written: dict[str, Html] = {}
     try:
-        written = {"concordance.html": _concordance(list(islice(_lines(pack), sentences)))}
+        written["concordance.html"] = _concordance(list(islice(_lines(pack), sentences)))
         pages.append(("concordance.html", "Concordance: every word in its sentences"))
     except InputError as error:
-        written = {}
         missing.append(f"concordance: {error}")
     links = element("ul", *(element("li", element("a", title, href=name)) for name, title in pages))
     written["index.html"] = page.document("A language pack", element("h1", "A language pack"), links)
@@ -244,30 +244,19 @@ def _lines(pack: Pack) -> Iterator[Line]:
     kit = find_kit(pack.state.get("kit", ""), pack.folder)
     if not kit.files.get("text") and not kit.files.get("parallel"):
         raise InputError(kit.folder, None, "there is no text in the kit")
-    if kit.files.get("parallel"):
-        bitext = Job(kit, pack.folder, 1, None).parallel.bitext
-        for source, translation in bitext:
-            yield from _line(source, translation)
-    for path in kit.paths("text"):
-        for words in read_text(path, blank="document"):
-            yield from _line(words, ())
-
-
-def _line(words: list[str], translation: list[str] | tuple[()]) -> Iterator[Line]:
-    sentence = " ".join(words)
-    if 0 < len(sentence) <= _LONGEST:
-        yield sentence, " ".join(translation)[:_LONGEST], direction(sentence) or "ltr"
+    bitext = Job(kit, pack.folder, 1, None).parallel.bitext if kit.files.get("parallel") else ()
+    text = ((words, list[str]()) for path in kit.paths("text") for words in read_text(path, blank="document"))
+    for words, translation in chain(bitext, text):
+        sentence = " ".join(words)
+        if 0 < len(sentence) <= _LONGEST:
+            yield sentence, " ".join(translation)[:_LONGEST], direction(sentence) or "ltr"
 
 
 def _concordance(lines: list[Line]) -> Html:
     search = element("label", "Word ", element("input", id="find", type="search", autocomplete="off", dir="auto"))
+    said = p(f"{counted(len(lines), 'sentence')}. A translation, where there is one, appears under the pointer.")
+    found = element("div", element("table", element("tbody", id="found"), class_="concordance"), class_="wide")
     return page.document(
-        "Concordance",
-        element("h1", "Concordance"),
-        p(f"{counted(len(lines), 'sentence')}. A translation, where there is one, appears under the pointer."),
-        p(search),
-        p(id="said", class_="note", role="status"),
-        element("div", element("table", element("tbody", id="found"), class_="concordance"), class_="wide"),
-        script=SCRIPT.read_text(encoding="utf-8"),
-        data=lines,
-    )
+        "Concordance", element("h1", "Concordance"), said, p(search), p(id="said", class_="note", role="status"), found,
+        script=SCRIPT.read_text(encoding="utf-8"), data=lines,
+    )  # fmt: skip

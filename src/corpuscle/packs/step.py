@@ -2,38 +2,34 @@
 
 A step is a record. Its function ``learn`` does the work and returns its findings, a record whose class says how they
 become a chapter; they are kept as JSON, so that the chapter can be written again without the work being done
-again. A new step is one module of ``corpuscle.packs.systems`` and its name in the task's record of
-``corpuscle.catalogue``.
+again. A new step is one module of ``corpuscle.packs.systems``, a table of ``steps.toml``, and its name in the task's
+record of ``corpuscle.catalogue``.
 
-Steps share a job: the kit, the pack's folder, and the text, read and split once for all of them. A tenth of the text is
-held out: a model does not see it, so that its figures mean something. Whole documents are held out where there are
-enough of them, since sentences of one document share words and would make a model look better than it is. A text with
-fewer than ten documents, or with documents so large that those that fit into two tenths are hardly anything, is split
-by sentences. In a text of which one sentence is nearly all, even those are far less than a tenth.
+Steps share a job: the kit, the pack's folder, and the text, read and split once for all of them (``text.heldout``).
 """
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from corpuscle.errors import InputError, UnfitData
 from corpuscle.packs.chapter import Findings
-from corpuscle.packs.kit import Kit, shown_name
-from corpuscle.random import Random, purpose_id, shuffle, stream
+from corpuscle.packs.kit import Kit, content_hash, second_columns, shown_name
 from corpuscle.text import Bitext, read_bitext, read_conllu, read_text
 from corpuscle.text.corpus import Corpus, characters_of_types, starts_of
 from corpuscle.text.files import AnyPath, read_blocks, read_lines
-from corpuscle.text.tables import read_table
+from corpuscle.text.heldout import Split, held_sentences, split
 from corpuscle.text.treebank import Treebank
 from corpuscle.text.vocab import FIRST
-from corpuscle.text.wording import counted, percent
+from corpuscle.text.wording import counted
 
 Settings = Mapping[str, Any]
 
@@ -96,6 +92,8 @@ class Step:
     - ``settings``: kept, reported, and part of what makes a run the same run;
     - ``after``: names of steps whose files it reads;
     - ``learned``: what it gives, for a sentence that begins "Corpuscle has learned"; the title if empty;
+    - ``labels``: what people call the kinds of things that its findings name;
+    - ``commands``: (command line, what it does), for the report; ``{model}`` stands for the first file that is written;
     - ``kernels``: the package whose kernels it uses, so that they can be compiled ahead.
 
     ``check`` and ``learn`` may raise ``LeftOut``. A step that fails costs its own chapter, and those of steps after it.
@@ -114,6 +112,8 @@ class Step:
     learned: str = ""
     kernels: str = ""
     wants: tuple[str, ...] = ()
+    commands: tuple[Sequence[str], ...] = ()
+    labels: Mapping[str, str] = field(default_factory=dict)
 
     def read(self, record: Mapping[str, Any] | None) -> Findings | None:
         """The findings that were written down; None where there are none, or those of another version."""
@@ -121,6 +121,19 @@ class Step:
             return None if record is None else self.findings.from_json(record["findings"])
         except (KeyError, ValueError):
             return None
+
+
+_DECLARED = tomllib.loads(Path(__file__).with_name("steps.toml").read_text(encoding="utf-8"))
+
+
+def declared(
+    name: str, version: int, writes: tuple[str, ...], learn: Callable[[Job, Settings], Findings],
+    findings: type[Findings], **more: Any,
+) -> Step:  # fmt: skip
+    """A step of this package; what people read about it, and what it needs, stands in ``steps.toml``."""
+    said: dict[str, Any] = _DECLARED[name]
+    facts: dict[str, Any] = {key: tuple(each) if isinstance(each, list) else each for key, each in said.items()}
+    return Step(name=name, version=version, writes=writes, learn=learn, findings=findings, **facts, **more)
 
 
 FEWEST_SENTENCES = 20  # with fewer, a tenth held out says nothing
@@ -153,17 +166,16 @@ class Job:
         self.kit, self.pack, self.seed = kit, pack, seed
         self.workers: dict[str, Any] = {"workers": workers, "cluster": cluster}
         self.common: dict[str, Any] = {"seed": seed, **self.workers}
-        self._hashes: dict[str, dict[str, str]] = {}
+        self._hashes: dict[str, str] = {}
 
     def __repr__(self) -> str:
         return f"<Job: a pack {self.pack} of {self.kit!r}>"
 
     def hashes(self, roles: tuple[str, ...]) -> dict[str, str]:
         """A hash of the content of every file of some roles; each file is read once a run."""
-        for role in roles:
-            if role not in self._hashes:
-                self._hashes[role] = self.kit.hashes([role])
-        return {name: digest for role in roles for name, digest in self._hashes[role].items()}
+        names = [name for role in roles for name in sorted(self.kit.files.get(role, ()))]
+        self._hashes |= {name: content_hash(self.kit.path(name)) for name in names if name not in self._hashes}
+        return {name: self._hashes[name] for name in names}
 
     def fit(self, model: Any, *material: Any, name: str, save: bool = False) -> Any:
         """Fit a model to its material and return it; ``save`` also writes it, to ``name`` in the pack.
@@ -226,8 +238,7 @@ class Job:
     @cached_property
     def glosses(self) -> dict[str, str]:
         """Words and what they mean, as the kit says."""
-        path = self.pack / "glosses.tsv"
-        return {row[0]: row[1] for _, row in read_table(path)} if path.is_file() else {}
+        return second_columns(self.pack / "glosses.tsv")
 
     @property
     def unspaced(self) -> bool:
@@ -312,80 +323,3 @@ class Job:
                         return path, line
                     sentence -= 1
         return None, None
-
-
-SHARE = 0.1
-T = TypeVar("T")
-FEWEST_DOCUMENTS = 10  # with fewer, documents are not kept together
-
-
-class Split(NamedTuple):
-    """Two parts of a text; ``groups`` says what was kept together: ``"documents"`` or ``"sentences"``.
-
-    ``train`` has a vocabulary of its own words only; ``held_out`` keeps that of the whole text, which spells all its
-    words.
-    """
-
-    train: Corpus
-    held_out: Corpus
-    groups: str
-
-
-def part_held(share: float) -> str:
-    """A share of the text that was held out, for people: a tenth, unless it is far from one."""
-    return "a tenth" if abs(share - SHARE) <= SHARE / 2 else percent(share)
-
-
-def tenth(items: Sequence[T], seed: int, purpose: str) -> list[T]:
-    """A tenth of some items of equal weight, in random order; at least one."""
-    return Random(seed, purpose).shuffled(items)[: max(1, round(SHARE * len(items)))]
-
-
-def _draw(weights: np.ndarray, seed: int) -> np.ndarray:
-    """Groups in random order, as many as it takes to reach the share, without those that would exceed twice the share.
-
-    At least half of them stay, even where the share is not reached.
-    """
-    order = np.arange(len(weights))
-    shuffle(stream(seed, purpose_id("packs.heldout"), 0, 0), order)
-    taken: list[int] = []
-    total, held = int(weights.sum()), 0
-    for group in order:
-        if held >= SHARE * total or 2 * (len(taken) + 1) > len(weights):
-            break
-        if held + weights[group] <= 2 * SHARE * total:
-            taken.append(int(group))
-            held += int(weights[group])
-    return np.array(taken, np.int64)
-
-
-def held_documents(corpus: Corpus, seed: int) -> np.ndarray:
-    """A tenth of the text in whole documents: which of them, bool (n_documents,). None are, if there are few or if each
-    is too large."""
-    starts = corpus.document_starts
-    if starts is None:
-        return np.zeros(0, bool)
-    held = np.zeros(len(starts) - 1, bool)
-    if len(held) >= FEWEST_DOCUMENTS:
-        held[_draw(np.diff(starts_of(corpus.lengths + 1)[starts]), seed)] = True
-    return held
-
-
-def held_sentences(corpus: Corpus, seed: int) -> tuple[np.ndarray, str]:
-    """A tenth of the tokens, the same for the same text and seed: which sentences, bool (n_sentences,), and what was
-    kept together."""
-    # A model predicts the end of a sentence, too.
-    sizes, documents = corpus.lengths + 1, held_documents(corpus, seed)
-    held, groups = np.zeros(len(corpus), bool), "documents"
-    if documents.any():
-        assert corpus.document_starts is not None
-        held = np.repeat(documents, np.diff(corpus.document_starts))
-    if sizes[held].sum() < SHARE / 2 * sizes.sum():
-        held, groups = np.zeros(len(corpus), bool), "sentences"
-        held[_draw(sizes, seed)] = True
-    return held, groups
-
-
-def split(corpus: Corpus, seed: int) -> Split:
-    held, groups = held_sentences(corpus, seed)
-    return Split(corpus.select(~held).counted(), corpus.select(held), groups)

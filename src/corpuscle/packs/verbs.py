@@ -39,7 +39,7 @@ def _checked(kit: str | None, pack: str, encoding: str | None, strict: bool) -> 
     ]
     lines += [one_line(f"{row.name}:{line}: {why}") for row in intake.rows for line, why in row.bad[:5]]
     roles = {role: len(names) for role, names in intake.kit.files.items()}
-    wrong = [row for row in intake.rows if any(not problem.used for problem in row.problems)]
+    wrong = [row for row in intake.rows if row.refused]
     found = ", ".join(f"{n} {role}" for role, n in roles.items()) or "nothing to learn from"
     languages = ", ".join(f"{side} {name}" for side, name in intake.kit.languages.items()) or "no names"
     lines.append(f"files that can be used: {found}; with errors: {len(wrong)}; languages: {languages}")

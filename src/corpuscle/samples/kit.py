@@ -33,37 +33,8 @@ TAGGED = 6
 SEGMENTED = 4
 """One sentence in this number of the text's is in the truth about segmentation."""
 
-README = """\
-A made-up language, written by Corpuscle {version} from seed {seed}.
-
-It has a sister language, which came from the same ancestor, and which is written in the {other} script. All of this
-was generated together, so the truth about every file is known; it is in the folder gold. `corpuscle learn` takes this
-folder as it is. One line is one sentence, words are separated by spaces, except in entities, which is running text.
-
-text/*.txt          {documents} documents, {sentences} sentences; the topic is in the file name
-parallel/train.src  {pairs} sentences of the main language
-parallel/train.tgt  their translations into the sister language
-names.tsv           {names} names: Latin spelling, then the accepted spellings in the other script, the usual one first
-glosses.tsv         every form of every base word, and what it means in English
-lexicon.tsv         lemma, form, features (UPOS first) of every form of every base word
-tagged.conllu       {tagged} sentences with lemmas, tags, features and dependencies (CoNLL-U)
-trees.mrg           the constituent trees of the same sentences
-entities/*.txt,ann  {notes} notes of a clinic with people, places, products and disorders (brat standoff); some
-                    disorders are in several pieces, some share words
-noisy.txt           {messages} messages as people type them in a hurry
-
-gold/alignments.txt          word alignments of parallel/train: source-target from 0, `?` for links only possible
-gold/topics.tsv              the topic of each document
-gold/unspaced.txt, words.txt the beginning of the text without spaces, and its words
-gold/noisy.tsv               messages, a token a line: as typed, as meant, what happened to it
-gold/slang.tsv               slang and what it stands for
-gold/entities.bio            tokens of the notes with BIO tags, for the mentions that such tags can express
-gold/held-out.txt, .conllu, .mrg              more text with its analyses, not in text/
-gold/parallel.src, .tgt, .align  more pairs and their alignments
-gold/parallel.src.conllu, .tgt.conllu         the analyses of both sides
-gold/names.tsv               more names
-gold/entities/*.txt,ann      more notes
-"""
+README = Path(__file__).with_name("readme.txt")
+"""What the kit says about itself, with places for its sizes."""
 
 
 Writer = Callable[[Path], None]
@@ -120,23 +91,13 @@ def files(language: Language) -> Iterator[tuple[str, Writer]]:
     yield "trees.mrg", partial(write_brackets, language.trees(tagged))
     yield "noisy.txt", _lines(" ".join(message.typed) for message in language.messages)
     yield from _gold(language)
-    yield (
-        "README.txt",
-        _lines(
-            README.format(
-                version=__version__,
-                seed=language.seed,
-                other=language.other_script.name.capitalize(),
-                documents=len(language.documents),
-                sentences=language.sizes.sentences,
-                pairs=language.sizes.pairs,
-                names=language.sizes.names,
-                tagged=sum(len(document.sentences) for document in tagged),
-                notes=len(language.entities),
-                messages=language.sizes.messages,
-            ).splitlines()
-        ),
-    )
+    sizes = {name: getattr(language.sizes, name) for name in ("sentences", "pairs", "names", "messages")}
+    about = README.read_text(encoding="utf-8").format(
+        version=__version__, seed=language.seed, other=language.other_script.name.capitalize(),
+        documents=len(language.documents), tagged=sum(len(document.sentences) for document in tagged),
+        notes=len(language.entities), **sizes,
+    )  # fmt: skip
+    yield "README.txt", _lines(about.splitlines())
 
 
 def _gold(language: Language) -> Iterator[tuple[str, Writer]]:
@@ -196,13 +157,8 @@ def write_language(language: Language, folder: AnyPath) -> list[str]:
     notes = (("entities", language.entities), ("gold/entities", language.held_out_entities))
     names = [MARK, *(name for name, _ in planned)]
     names += [f"{part}/{note.label}{end}" for part, several in notes for note in several for end in (".txt", ".ann")]
-    description = {
-        "seed": language.seed,
-        "version": __version__,
-        "sizes": vars(language.sizes),
-        "files": sorted(names),
-    }
-    mark = _lines(json.dumps(description, indent=1).splitlines())
+    sizes = {"seed": language.seed, "version": __version__, "sizes": vars(language.sizes)}
+    mark = _lines(json.dumps({**sizes, "files": sorted(names)}, indent=1).splitlines())
     _clear(target)
     for name, write in [(UNFINISHED, mark), *planned]:
         path = target / name

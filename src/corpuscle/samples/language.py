@@ -107,16 +107,8 @@ def sister_grammar(
     lexicon = Lexicon(seed, "samples/sister", sounds, script, sister_morphology(seed, sounds), own_roots)
     random = Random(seed, "samples/sister/grammar")
     order = random.choice([order for order in ("SVO", "SOV", "VSO") if order != main.order])
-    grammar = Grammar.drawn(
-        random,
-        lexicon,
-        order,
-        adjective_first=not main.adjective_first,
-        articles=False,
-        copula=False,
-        splits=True,
-        marks_objects=True,
-    )
+    known = {"articles": False, "copula": False, "splits": True, "marks_objects": True}
+    grammar = Grammar.drawn(random, lexicon, order, adjective_first=not main.adjective_first, **known)
     particles = Random(seed, "samples/sister/particles")
     verbs = [key for key, concept in CONCEPTS.items() if concept.pos == "VERB"]
     forms = [sounds.root(particles, 1) for _ in range(3)]
@@ -175,13 +167,8 @@ class Sizes:
     @property
     def held_out(self) -> Sizes:
         """The sizes of the held-out parts; messages have none, since repairing them is learned from clean text."""
-        return replace(
-            self,
-            sentences=max(1, self.sentences // 15),
-            pairs=max(1, self.pairs // 7),
-            names=max(1, self.names // 6),
-            notes=max(1, self.notes // 5),
-        )
+        parts = {"sentences": 15, "pairs": 7, "names": 6, "notes": 5}
+        return replace(self, **{name: max(1, getattr(self, name) // part) for name, part in parts.items()})
 
 
 class Language:

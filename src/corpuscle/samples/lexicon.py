@@ -107,9 +107,10 @@ def _morphology(
     genders: tuple[str, ...],
     numbers: tuple[str, ...],
     cases: tuple[str, ...],
-    agreeing_verbs: bool,
     tenses: tuple[str, ...],
 ) -> Morphology:
+    """The endings of a language; in one with cases verbs agree with their subject."""
+
     def suffixes(part: str) -> _Suffixes:
         return _Suffixes(Random(seed, f"{purpose}/{part}"), sounds)
 
@@ -117,7 +118,7 @@ def _morphology(
     both = [(gender, number) for gender in genders or ("",) for number in numbers]
     agreement = {each: draw("V V VC") if genders else "" for each in both}
     draw, subject = suffixes("subject").draw, {}
-    for number in numbers if agreeing_verbs else ():
+    for number in numbers if cases else ():
         for person in "123":
             subject[person, number] = draw("V C VC" if number == "Sing" else "CV VC VCV")
     draw = suffixes("tense").draw
@@ -125,20 +126,12 @@ def _morphology(
     infinitive = draw("VC CV")
     order = {number: "" if number == "Sing" else draw("V VC") for number in numbers}
     draw = suffixes("small").draw
+    noun = _nouns(suffixes("noun"), genders, numbers, cases)
+    pronoun_case = {case: "" if case == "Nom" else draw("V C VC") for case in cases}
     return Morphology(
-        genders=genders,
-        numbers=numbers,
-        cases=cases,
-        noun=_nouns(suffixes("noun"), genders, numbers, cases),
-        agreement=agreement,
-        subject=subject,
-        tense=tense,
-        infinitive=infinitive,
-        order=order,
-        pronoun_case={case: "" if case == "Nom" else draw("V C VC") for case in cases},
-        diminutive=draw("VCV CVC"),
-        linking=draw("V"),
-    )
+        genders, numbers, cases, noun, agreement, subject, tense, infinitive, order, pronoun_case,
+        diminutive=draw("VCV CVC"), linking=draw("V"),
+    )  # fmt: skip
 
 
 def main_morphology(seed: int, sounds: Sounds) -> Morphology:
@@ -147,12 +140,12 @@ def main_morphology(seed: int, sounds: Sounds) -> Morphology:
     genders = ("Masc", "Fem", "Neut") if random.uniform() < 0.5 else ("Masc", "Fem")
     numbers = ("Sing", "Dual", "Plur") if random.uniform() < 0.3 else ("Sing", "Plur")
     cases = ("Nom", "Acc", "Gen", "Dat")
-    return _morphology("samples/main", seed, sounds, genders, numbers, cases, True, ("Pres", "Past", "Fut"))
+    return _morphology("samples/main", seed, sounds, genders, numbers, cases, ("Pres", "Past", "Fut"))
 
 
 def sister_morphology(seed: int, sounds: Sounds) -> Morphology:
     """The poor one: number on nouns and tense on verbs; the future takes an auxiliary, cases take adpositions."""
-    return _morphology("samples/sister", seed, sounds, (), ("Sing", "Plur"), (), False, ("Pres", "Past"))
+    return _morphology("samples/sister", seed, sounds, (), ("Sing", "Plur"), (), ("Pres", "Past"))
 
 
 # ---- words
@@ -423,39 +416,31 @@ class Lexicon:
         return Word(key, key, "NUM", "_", "", key) if key.isdigit() else self.particle(key, "NUM")
 
     def paradigms(self) -> Iterator[Word]:
-        """Every form of every word in the list of concepts, and the function words."""
+        """Every form of every word in the list of concepts, and the function words, each once."""
+        return iter(dict.fromkeys(self._forms()))
+
+    def _forms(self) -> Iterator[Word]:
         numbers, cases = self.morphology.numbers, self.morphology.cases or ("",)
-        genders = self.morphology.genders or ("",)
+        both = [(gender, number) for gender in self.morphology.genders or ("",) for number in numbers]
+        finite = [(tense, person, number) for tense in self.morphology.tense for number in numbers for person in "123"]
         for key, concept in CONCEPTS.items():
             if concept.pos == "NOUN":
                 yield from (self.noun(key, number, case) for number in numbers for case in cases)
             elif concept.pos == "ADJ":
-                yield from self._distinct(self.agreeing(key, "ADJ", g, n) for g in genders for n in numbers)
+                yield from (self.agreeing(key, "ADJ", *each) for each in both)
             elif concept.pos == "VERB":
                 yield self.infinitive(key)
-                yield from self._verb_forms(key)
-                yield from self._distinct(self.order(key, number) for number in numbers)
+                yield from (self.verb(key, *each) for each in finite)
+                yield from (self.order(key, number) for number in numbers)
             else:
                 yield self.particle(key, concept.pos)
-        yield from self._verb_forms("be.v")
-        for key in ("the", "a", "this"):
-            yield from self._distinct(self.agreeing(key, "DET", g, n) for g in genders for n in numbers)
-        yield from self._distinct(
-            self.pronoun(p, n, g, c) for p in "123" for n in numbers for g in genders for c in cases
-        )
-        yield from self._distinct(self.relative(g, n, c) for g in genders for n in numbers for c in cases[:2])
-        for key in ("who", "what"):
-            yield from self._distinct(self.asking(key, c) for c in cases[:2])
+        yield from (self.verb("be.v", *each) for each in finite)
+        yield from (self.agreeing(key, "DET", *each) for key in ("the", "a", "this") for each in both)
+        genders = self.morphology.genders or ("",)
+        yield from (self.pronoun(p, n, g, c) for p in "123" for n in numbers for g in genders for c in cases)
+        yield from (self.relative(*each, case) for each in both for case in cases[:2])
+        yield from (self.asking(key, case) for key in ("who", "what") for case in cases[:2])
         yield self.asking("where", "")
         for key, upos in UNINFLECTED.items():
             if key not in ANALYTIC or not self.morphology.cases:
                 yield self.particle(key, upos)
-
-    def _verb_forms(self, key: str) -> Iterator[Word]:
-        return self._distinct(
-            self.verb(key, t, p, n) for t in self.morphology.tense for n in self.morphology.numbers for p in "123"
-        )
-
-    @staticmethod
-    def _distinct(words: Iterator[Word]) -> Iterator[Word]:
-        return iter(dict.fromkeys(words))

@@ -108,7 +108,7 @@ class Speaker:
                 self.by_kind.setdefault(f"{concept.pos}/{kind}", []).append(key)
         self._tables: dict[tuple[str, ...], Table[str]] = {}
         self.adpositions, self.adverbs, self.numerals = (
-            Table(words.split(), mandelbrot(len(words.split()))) for words in (ADPOSITIONS, ADVERBS, NUMERALS)
+            Table(words, mandelbrot(len(words))) for words in (ADPOSITIONS, ADVERBS, NUMERALS)
         )
 
     def concepts(self, pos: str, kinds: tuple[str, ...], topic: str) -> Table[str]:

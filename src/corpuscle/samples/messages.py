@@ -25,7 +25,7 @@ _EMOTICONS = (":)", ":(", ";)", ":D", "<3", "xD")
 _BY_EAR = {"kh": "x", "sh": "x", "ch": "c", "zh": "j", "ny": "n", "ng": "n", "ts": "c"}
 _RATE = {1: 0.0, 2: 0.0, 3: 0.1}
 """How often words of some lengths are corrupted; shorter ones rarely, or nobody could repair them."""
-_DIGITS = dict(zip(NUMERALS.split(), ["2", "3", "4", "5", "6", "7", "8", "9", "10"], strict=False))
+_DIGITS = {numeral: str(value) for value, numeral in enumerate(NUMERALS[:9], 2)}
 
 
 @dataclass
@@ -45,7 +45,7 @@ class Channel:
         self.digits = {lexicon.particle(key, "NUM").form: digit for key, digit in _DIGITS.items()}
         self.slang: dict[str, str] = {}
         random = Random(seed, "samples/slang")
-        pool = [lexicon.particle(key, "ADV").form for key in ADVERBS.split()]
+        pool = [lexicon.particle(key, "ADV").form for key in ADVERBS]
         for key, concept in CONCEPTS.items():
             if concept.topic == GENERAL and concept.pos == "NOUN":
                 pool.append(lexicon.noun(key, "Sing", "Nom").form)

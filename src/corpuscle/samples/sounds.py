@@ -17,11 +17,13 @@ libraries, and a seed must give the same bytes on every machine.
 
 from __future__ import annotations
 
+import tomllib
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
+from pathlib import Path
 from typing import Generic, NamedTuple, TypeVar
 
 from corpuscle.random import Random
@@ -285,62 +287,28 @@ class Script:
         return word[0].upper() + word[1:] if self.cased else word
 
 
-def _plain(table: str) -> dict[str, list[Spelling]]:
-    """Rules without context from text such as ``"p π b μπ"``."""
-    parts = table.split()
-    return {sounds: [(None, None, letters)] for sounds, letters in zip(parts[::2], parts[1::2], strict=True)}
+_SCRIPTS = tomllib.loads(Path(__file__).with_name("scripts.toml").read_text(encoding="utf-8"))
+_WHERE = {"initial": (_EDGE, None), "final": (None, _EDGE), "before_front": (None, FRONT)}
 
 
-def _initial(word_initial: str, elsewhere: str) -> list[Spelling]:
-    return [(_EDGE, None, word_initial), (None, None, elsewhere)]
+def _rules(letters: str, **special: str) -> dict[str, list[Spelling]]:
+    """Rules from text such as ``"p π b μπ"``, and for sounds that are written in another way in some places."""
+    parts = letters.split()
+    rules: dict[str, list[Spelling]] = {
+        sounds: [(None, None, grapheme)] for sounds, grapheme in zip(parts[::2], parts[1::2], strict=True)
+    }
+    for where, listed in special.items():
+        parts = listed.split()
+        for sound, there, elsewhere in zip(parts[::3], parts[1::3], parts[2::3], strict=True):
+            rules[sound] = [(*_WHERE[where], there), (None, None, elsewhere)]
+    return rules
 
 
-def _final(word_final: str, elsewhere: str) -> list[Spelling]:
-    return [(None, _EDGE, word_final), (None, None, elsewhere)]
+def _script(name: str, separator: str, cased: bool = True, **rules: str) -> Script:
+    return Script(name, _rules(**rules), separator, cased)
 
 
-def _before(following: frozenset[str], there: str, elsewhere: str) -> list[Spelling]:
-    return [(None, following, there), (None, None, elsewhere)]
-
-
-SCRIPTS: dict[str, Script] = {
-    "greek": Script(
-        "greek",
-        _plain(
-            "p π b μπ t τ d δ k κ g γ m μ n ν ɲ νν ŋ γγ f φ v β z ζ ʒ ζζ x χ h θ ʦ τσ ʧ τζ ʤ δζ l λ r ρ "
-            "j ϊ w ϋ a α e ε i ι u ου y υ ø οι ɨ η ps ψ ks ξ"
-        )
-        | {"s": _final("ς", "σ"), "ʃ": _final("σς", "σσ"), "o": _final("ω", "ο")},
-        separator="’",
-    ),
-    "cyrillic": Script(
-        "cyrillic",
-        _plain(
-            "p п b б t т d д k к g г m м n н ɲ њ ŋ ң f ф v в s с z з ʃ ш ʒ ж x х h һ ʦ ц ʧ ч ʤ џ l л r р j й "
-            "w ў a а e э i и o о u у y ү ø ө ɨ ы ja я ju ю je е jo ё"
-        ),
-        separator="ъ",
-    ),
-    "georgian": Script(
-        "georgian",
-        _plain(
-            "p პ b ბ d დ g გ m მ n ნ ɲ ყ ŋ ღ f ფ v ვ s ს z ზ ʃ შ ʒ ჟ x ხ h ჰ ʦ ც ʧ ჩ ʤ ჯ l ლ r რ j ჲ w ჳ "
-            "a ა e ე i ი o ო u უ y უე ø ოე ɨ ჷ"
-        )
-        | {"k": _before(FRONT, "ქ", "კ"), "t": _final("თ", "ტ")},
-        separator="’",
-        cased=False,
-    ),
-    "armenian": Script(
-        "armenian",
-        _plain(
-            "p պ b բ t տ d դ k կ g գ m մ n ն ɲ նյ ŋ ղ f ֆ v վ s ս z զ ʃ շ ʒ ժ x խ h հ ʦ ց ʧ չ ʤ ջ l լ j յ w ւ "
-            "a ա i ի o օ u ու y իւ ø ոյ ɨ ը"
-        )
-        | {"r": _initial("ռ", "ր"), "e": _initial("է", "ե")},
-        separator="’",
-    ),
-}
+SCRIPTS = {name: _script(name, **facts) for name, facts in _SCRIPTS.items() if name != "latin"}
 
 
 def other_script(seed: int) -> Script:
@@ -350,29 +318,16 @@ def other_script(seed: int) -> Script:
 
 def latin(seed: int) -> Script:
     """The Latin orthography of a seed: digraphs or diacritics, and a few habits that depend on context."""
-    random = Random(seed, "samples/latin")
-
-    def either(*options: str) -> list[Spelling]:
-        return [(None, None, random.choice(options))]
-
-    rules = _plain("p p b b t t d d g g m m n n f f v v s s z z h h l l r r w w a a i i o o u u")
-    rules |= {
-        "ʃ": either("sh", "š", "ş"),
-        "ʧ": either("ch", "č", "ç"),
-        "ʒ": either("zh", "ž"),
-        "ʤ": either("dj", "ǧ"),
-        "x": either("kh", "x"),
-        "ŋ": either("ng", "ŋ"),
-        "ɲ": either("ny", "ñ"),
-        "ʦ": either("ts", "ț"),
-        "j": either("y", "j"),
-        "y": either("ü"),
-        "ø": either("ö", "ø"),
-        "ɨ": either("î", "ï"),
-    }
-    soft = random.uniform() < 0.6
-    rules["k"] = _before(BACK | frozenset(CONSONANTS), "c", "k") if soft else [(None, None, "k")]
-    rules["e"] = _final("é", "e") if random.uniform() < 0.6 else [(None, None, "e")]
+    random, rules = Random(seed, "samples/latin"), _rules(_SCRIPTS["latin"]["letters"])
+    for choices in _SCRIPTS["latin"]["choices"]:
+        sound, *graphemes = choices.split()
+        rules[sound] = [(None, None, random.choice(graphemes))]
+    rules["k"] = [(None, None, "k")]
+    if random.uniform() < 0.6:
+        rules["k"].insert(0, (None, BACK | frozenset(CONSONANTS), "c"))
+    rules["e"] = [(None, None, "e")]
+    if random.uniform() < 0.6:
+        rules["e"].insert(0, (None, _EDGE, "é"))
     if random.uniform() < 0.4:
         rules["ks"] = [(VOWELS, VOWELS, "cz"), (None, None, "cs")]
-    return Script("latin", rules, separator="'")
+    return Script("latin", rules, _SCRIPTS["latin"]["separator"])

@@ -30,18 +30,10 @@ def write(
     files = write_language(language, folder)
     corpus = language.corpus()
     figures = {
-        "folder": folder,
-        "seed": seed,
-        "files": len(files),
-        "documents": len(language.documents),
-        "sentences": len(corpus),
-        "words": corpus.n_tokens,
-        "types": len(corpus.vocab) - 3,
-        "pairs": pairs,
-        "names": names,
-        "entity_sentences": notes,
-        "messages": messages,
-    }
+        "folder": folder, "seed": seed, "files": len(files), "documents": len(language.documents),
+        "sentences": len(corpus), "words": corpus.n_tokens, "types": len(corpus.vocab) - 3, "pairs": pairs,
+        "names": names, "entity_sentences": notes, "messages": messages,
+    }  # fmt: skip
     text = (
         f"{folder}: {len(files)} files, {figures['documents']} documents, {len(corpus):,} sentences, "
         f"{corpus.n_tokens:,} words. README.txt says what is in them.\n"

@@ -288,6 +288,13 @@ _ITEMS = (
 """Role, level and types of items, the most frequent language of the first type that a file has."""
 
 
+def read_interlinear(path: AnyPath, form: str, tiers: Mapping[str, str], encoding: str | None = None) -> Interlinear:
+    """A text with glosses, by its form: ``eaf``, ``flextext``, else Toolbox."""
+    if form in ("eaf", "flextext"):
+        return (read_eaf if form == "eaf" else read_flextext)(path, tiers)
+    return read_toolbox(path, tiers, encoding)
+
+
 def read_flextext(path: AnyPath, tiers: Mapping[str, str] | None = None) -> Interlinear:
     """The phrases of all texts of a file; ``tiers``: role -> type and language of an item (``phrase gls fr``)."""
     root = read_xml(path)

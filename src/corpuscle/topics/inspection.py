@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from functools import partial
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from corpuscle.errors import SettingError
 from corpuscle.text.corpus import Corpus
 from corpuscle.text.vocab import UNKNOWN
-from corpuscle.topics.base import Look, TopicModel, all_words, document_bounds, of_documents
+from corpuscle.text.wording import clip
+from corpuscle.topics.base import Look, TopicModel, all_words, document_bounds, of_documents, pick_documents
 from corpuscle.topics.kernels.frozen import likelihoods, used_depths
 from corpuscle.topics.kernels.particles import Reader, marks
 from corpuscle.topics.kernels.seating import SWITCHING
@@ -227,3 +228,22 @@ def mark(model: TopicModel, corpus: Corpus, *, particles: int = 10, seed: int = 
         )
         for (first, last), *of_document in zip(pairwise(document_bounds(corpus).tolist()), *by_sample, strict=True)
     ]
+
+
+def beginnings(
+    model: NgramTopicModel, text: Corpus, chosen: np.ndarray, longest: int, seed: int, particles: int
+) -> tuple[dict[str, Any], ...]:
+    """The beginnings of some documents, whole sentences of about the ``longest`` number of words at most: words by
+    sentence, how topical each word is, and its topic."""
+    some = pick_documents(text, chosen)
+    assert some.document_starts is not None and some.labels is not None
+    result = []
+    marked, edges = mark(model, some, particles=particles, seed=seed), pairwise(some.document_starts.tolist())
+    for name, found, (first, last) in zip(some.labels, marked, edges, strict=True):
+        lengths = np.cumsum(some.lengths[first:last])
+        whole = max(1, int((lengths <= longest).sum()))  # sentences
+        n = int(lengths[whole - 1])
+        sentences = [[*map(clip, sentence)] for sentence in some[first : first + whole]]
+        topical, topics = np.round(found.topical[:n], 3).tolist(), found.topics[:n].tolist()
+        result.append({"name": name, "sentences": sentences, "topical": topical, "topics": topics})
+    return tuple(result)

@@ -14,13 +14,12 @@ import pytest
 import corpuscle
 from corpuscle.align import HMM, Model1
 from corpuscle.align.evaluation import measure_unseen, score_by_halves
-from corpuscle.align.lexicon import Entry, lexicon
+from corpuscle.align.lexicon import Entry, how_sure, kind_of, lexicon
 from corpuscle.cli.main import main
 from corpuscle.errors import InputError
 from corpuscle.packs import learn
 from corpuscle.packs.systems import dictionary
 from corpuscle.packs.systems.alignments import ALIGNMENTS
-from corpuscle.packs.systems.dictionary import how_sure, kind_of
 from corpuscle.random import Random
 from corpuscle.text import Bitext, Corpus, read_bitext, read_strings, read_xml
 from corpuscle.text.alignments import read_pharaoh

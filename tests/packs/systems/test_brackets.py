@@ -9,7 +9,7 @@ import pytest
 
 import corpuscle
 from corpuscle.packs.step import LeftOut
-from corpuscle.packs.systems.grammar import BRACKETS, BRACKETS_FILE, BRACKETS_SETTINGS, induce
+from corpuscle.packs.systems.grammar import BRACKETS, BRACKETS_FILE, induce
 from corpuscle.packs.systems.word_classes import FILE as CLASSES
 from corpuscle.text import Corpus
 from corpuscle.words import ExchangeClasses
@@ -26,7 +26,7 @@ def job_of(text: Corpus, folder):
 
 def test_brackets_are_found_and_shown_as_a_hypothesis(tmp_path):
     text = Corpus.from_sentences(list(bank(1100).corpus))
-    settings = BRACKETS_SETTINGS | {"classes": 5, "rank": 2, "dimensions": 6}
+    settings = BRACKETS.settings | {"classes": 5, "rank": 2, "dimensions": 6}
     findings = json.loads(json.dumps(induce(job_of(text, tmp_path), settings).to_json()))
     assert findings["sentences"] == 1100 and 0 < findings["confidence"] <= 1 and len(findings["examples"]) == 4
     chapter = BRACKETS.findings.from_json(findings).chapter(BRACKETS)
@@ -37,4 +37,4 @@ def test_brackets_are_found_and_shown_as_a_hypothesis(tmp_path):
 
 def test_a_short_text_has_no_brackets(tmp_path):
     with pytest.raises(LeftOut, match="only 40 sentences; at least 1000 are needed of 3 to 30 words"):
-        induce(job_of(Corpus.from_sentences(list(bank(40).corpus)), tmp_path), BRACKETS_SETTINGS)
+        induce(job_of(Corpus.from_sentences(list(bank(40).corpus)), tmp_path), BRACKETS.settings)

@@ -7,11 +7,11 @@ import pytest
 import corpuscle
 from corpuscle.cli.main import main
 from corpuscle.packs import learn
-from corpuscle.packs.step import held_sentences
 from corpuscle.packs.systems.tagger import TAGGER
 from corpuscle.samples import generate
 from corpuscle.tag import Tagger
 from corpuscle.text import read_conllu, write_conllu
+from corpuscle.text.heldout import held_sentences
 from tests.packs.kits import findings
 from tests.packs.pages import Page
 

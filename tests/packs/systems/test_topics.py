@@ -15,9 +15,10 @@ import corpuscle
 from corpuscle import samples
 from corpuscle.errors import Interrupted
 from corpuscle.packs import Job, find_kit, learn
-from corpuscle.packs.step import LeftOut, held_documents, split
+from corpuscle.packs.step import LeftOut
 from corpuscle.packs.systems.topics import TOPICS, number_of_sweeps, number_of_topics
 from corpuscle.text import Corpus, read_text
+from corpuscle.text.heldout import held_documents, split
 from corpuscle.topics import NgramTopicModel, mark, pick_documents
 from tests.packs.pages import Page
 

@@ -5,16 +5,13 @@ and the same without t (kinds 7 to 13). A key is mixed from a context and a valu
 one of its elements. Keys are even over all 64 bits, so that their first bits lead to the few of a sorted table among
 which one is. A column is a pair (target, kind); target -1 counts the context alone.
 
-Shah, Dhillon, Liberman, Foster, Maamouri and Ungar, "A new approach to lexical disambiguation of Arabic text", 2010,
-section 4: the matrix of co-occurrence counts B = X'Y, of which z = B_jk x_ij are the numbers that are looked up here.
-
 The words that the documents of a lemma and a document have in common, for many pairs of a lemma and a document.
 
 N_l(w), how often word w is in the documents of lemma l, and tf(w, d), how often it is in document d, are sparse rows.
 Pairs come lemma by lemma: the row of a lemma is spread out once, then read at the words of each of its documents.
 
 Shah, Dhillon, Liberman, Foster, Maamouri and Ungar, "A new approach to lexical disambiguation of Arabic text", 2010,
-section 4.2.
+section 4 (the matrix of co-occurrence counts B = X'Y, of which z = B_jk x_ij are the numbers looked up here) and 4.2.
 
 The best analyses of a sentence together, and how likely each is, over a few candidates of every word.
 
@@ -38,16 +35,6 @@ from corpuscle.random import mix
 
 N_KINDS = 14
 _PRIME = np.uint64(0x9E3779B97F4A7C15)
-
-
-class Table(NamedTuple):
-    """``keys`` uint64 (n,), ascending; ``counts`` int32 (n,); ``buckets`` int64: where the keys with the same first
-    bits begin; ``shift`` uint64: how many bits are not first."""
-
-    keys: np.ndarray
-    counts: np.ndarray
-    buckets: np.ndarray
-    shift: np.uint64
 
 
 @kernel
@@ -79,8 +66,8 @@ def fill_keys(contexts, labels, values, columns, keys):
 
 @kernel
 def look_up(tokens, labels, contexts, values, columns, table, out):
-    """The counts of rows (a token with a candidate), float32 (n_rows, n_columns). Candidates of a token mostly have the
-    same value of an element as the one before them, and then the same count."""
+    """The counts of rows (a token with a candidate), float32 (n_rows, n_columns); ``table``: see ``analyses.Counts``.
+    Candidates of a token mostly have the same value of an element as the one before them, and then the same count."""
     for row in range(len(tokens)):
         follows = row > 0 and tokens[row] == tokens[row - 1]
         for column in range(len(columns)):

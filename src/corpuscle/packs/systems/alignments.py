@@ -16,17 +16,19 @@ from typing import Any
 import numpy as np
 
 from corpuscle.align import DEFAULT_METHOD, DEFAULT_SYMMETRISATION, Aligner, learner
+from corpuscle.align import lexicon as lexica
 from corpuscle.align.evaluation import Halves, measure_unseen, score_by_halves
-from corpuscle.align.lexicon import lexicon, linked_groups, read_linked, with_groups
+from corpuscle.align.lexicon import how_sure, linked_groups, read_linked, with_groups
 from corpuscle.errors import CorpuscleWarning
 from corpuscle.figures import alignment_grid
 from corpuscle.packs import page
 from corpuscle.packs.chapter import Card, Chapter, Findings, Table, amount, grade, pick
-from corpuscle.packs.step import Job, Parallel, Settings, Step, check_enough, naming, tenth, wrong_files
+from corpuscle.packs.step import Job, Parallel, Settings, Step, check_enough, declared, naming, wrong_files
 from corpuscle.packs.systems import dictionary
 from corpuscle.packs.systems.dictionary import PAGE, TABLES
 from corpuscle.text import Bitext
 from corpuscle.text.alignments import write_pharaoh
+from corpuscle.text.heldout import tenth
 from corpuscle.text.html import Html, element, fragment, h3, p
 from corpuscle.text.tables import write_table
 from corpuscle.text.vocab import FIRST
@@ -132,12 +134,6 @@ class Aligned(Findings):
             },
             cards=cards,
             body=[*self._in_words(), *self._grids(), *self._dictionary(), *self._suspicious()],
-            commands=[
-                ("corpuscle align apply {model} SRC TGT", "the links of other sentence pairs"),
-                ("corpuscle align draw {model} SRC TGT -o grid.svg --line 1", "a sentence pair as a picture"),
-                ("corpuscle align lexicon {model} --min-links 2 --min-score 0.5", "a dictionary of sure entries only"),
-                ("corpuscle align filter {model} SRC TGT", "sentence pairs that hardly translate each other"),
-            ],
             verdict=verdict,
         )  # fmt: skip
 
@@ -181,10 +177,9 @@ class Aligned(Findings):
             alignment_grid(each.source, each.target, np.array(each.weights), each.links, title=f"Unseen pair {number}")
             for number, each in enumerate(self.grids, 1)
         ]
-        if not drawn:
-            return []
         said = "The stronger the colour of a square, the more probable the link; dots are the links that were chosen."
-        return [h3("Links"), page.note(said), page.plots([page.figure(svg, natural=True) for svg in drawn])]
+        figures = page.plots(page.figure(svg, natural=True) for svg in drawn)
+        return [h3("Links"), page.note(said), figures] if drawn else []
 
     def _dictionary(self) -> list[Html]:
         to_read, *to_work_with = (element("a", name, href=name) for name in (PAGE, *TABLES))
@@ -214,7 +209,7 @@ class Aligned(Findings):
               "be among them. The most doubtful ones:"),
             page.table(("line", "confidence", *(name[:1].upper() + name[1:] for name in self.languages)), rows, (1,)),
             page.plots([page.bars(
-                [f"{i / 10:.1f} to {(i + 1) / 10:.1f}" for i in range(10)], self.confidence,
+                [(f"{i / 10:.1f} to {(i + 1) / 10:.1f}", n) for i, n in enumerate(self.confidence)],
                 title="How sure the model is of the pairs", value_label="sentence pairs by confidence",
             )]),
         ]  # fmt: skip
@@ -238,11 +233,9 @@ def learn(job: Job, settings: Settings) -> Aligned:
     check_enough(folder, short, FEWEST_PAIRS, f"sentence pair{which}", f"sentence pairs{which}")
 
     def learned(pairs: Bitext, method: str, name: str, save: bool = False) -> Aligner:
-        model = learner(method, **job.workers)
-        if "seed" in model.settings:
-            model = model.replace(seed=job.seed)
+        seeded = job.common if "seed" in learner(method).settings else job.workers
         with naming(folder):
-            return job.fit(model, pairs, name=name, save=save)
+            return job.fit(learner(method, **seeded), pairs, name=name, save=save)
 
     held = np.array(tenth(filled.tolist(), job.seed, "packs/parallel"))
     unseen = {(" ".join(source), " ".join(target)) for source, target in bitext.select(held)}
@@ -261,18 +254,18 @@ def learn(job: Job, settings: Settings) -> Aligned:
     final = learned(with_groups(bitext, groups), settings["method"], FILE, save=True)
     write_pharaoh(final.align(bitext, settings["symmetrise"]), job.pack / LINKS)
     low, score = settings["dictionary_from_links"], settings["dictionary_from_score"]
-    entries = lexicon(final, min_links=low, min_score=score, examples=bitext, fold_case=True)
+    entries = lexica.lexicon(final, min_links=low, min_score=score, examples=bitext, fold_case=True)
     languages = [job.kit.languages.get(side, name) for side, name in zip(("source", "target"), UNNAMED, strict=True)]
     on_page = dictionary.write(entries, bitext, job.pack, languages, job.glosses)
-    how_sure = [dictionary.how_sure(entry.links, entry.confidence) for entry in entries]
-    best = dictionary.content_first(entries, dictionary.frequent_words(bitext.source))
+    sureness = [how_sure(entry.links, entry.confidence) for entry in entries]
+    best = lexica.content_first(entries, lexica.frequent_words(bitext.source))
     suspicious, worst = _suspicious(parallel, filled, halves, job.pack / SUSPICIOUS)
     return Aligned(
         linked=len(groups), pairs=len(filled), files=tuple(parallel.files), words=lengths[filled].sum(axis=0).tolist(),
         types=(len(bitext.source.vocab) - FIRST, len(bitext.target.vocab) - FIRST),
         held_out=Unseen(**measure_unseen(measured, bitext.select(held), job.seed)), bits_with=halves.bits_with,
         bits_without=halves.bits_without, grids=_grids(measured, bitext.select(held), settings["symmetrise"]),
-        entries=len(entries), seen_once=how_sure.count("seen once"), sure=how_sure.count("sure"),
+        entries=len(entries), seen_once=sureness.count("seen once"), sure=sureness.count("sure"),
         headwords=len({entry.source for entry in entries}), on_page=on_page, languages=languages,
         shown=tuple(dictionary.headwords(best, job.glosses)[:_SHOWN]),
         confidence=np.histogram(halves.confidence, np.linspace(0, 1, 11))[0].tolist(), suspicious=suspicious,
@@ -316,9 +309,7 @@ def _suspicious(parallel: Parallel, filled: np.ndarray, halves: Halves, path: Pa
     return len(bad), tuple(worst)
 
 
-ALIGNMENTS = Step(
-    name="align", title="Word alignment and dictionary", version=4, needs=("parallel",),
-    writes=(FILE, LINKS, *TABLES, PAGE, SUSPICIOUS), learn=learn, findings=Aligned,
+ALIGNMENTS = declared(
+    "align", 4, (FILE, LINKS, *TABLES, PAGE, SUSPICIOUS), learn, Aligned, settings=SETTINGS,
     check=lambda job: job.check_parallel() + wrong_files(read_linked, _linked(job)),
-    settings=SETTINGS, learned="word alignments with a dictionary", kernels="corpuscle.align", wants=("links",),
 )  # fmt: skip

@@ -14,18 +14,14 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from corpuscle.align.lexicon import Entry
+from corpuscle.align.lexicon import SEVERAL, Entry, content_first, frequent_words, how_sure, kind_of
 from corpuscle.packs import page
 from corpuscle.text.bitext import Bitext
-from corpuscle.text.corpus import Corpus
 from corpuscle.text.files import write_atomically
 from corpuscle.text.html import Html, bdi, div, element, fragment, p, small, span
 from corpuscle.text.interlinear import Sense, write_lift
 from corpuscle.text.scripts import code_of, direction
 from corpuscle.text.tables import NUMBER, write_table
-from corpuscle.text.vocab import FIRST
 from corpuscle.text.wording import clip, counted
 
 PAGE, TABLES = "dictionary.html", ("dictionary.tsv", "dictionary.csv", "dictionary.lift")
@@ -37,43 +33,17 @@ COLUMNS = (
 
 _SCRIPT = Path(__file__).parent.parent / "dictionary.js"
 _MOST_TRANSLATIONS, _EXAMPLE, _FOR_EXAMPLES = 6, 30, 0.5
-_LIKELY, _SURE, _SEVERAL = 0.87, 0.9, 1.5
 _CLASSES = {"seen once": "once", "unsure": "sure0", "likely": "sure1", "sure": "sure2"}
-_KINDS = ("content", "frequent", "alike")
-
-
-def frequent_words(corpus: Corpus) -> set[str]:
-    """The most frequent words, those that make up half of a text: few of them have a meaning of their own."""
-    counts = corpus.vocab.counts[FIRST:]
-    order = np.argsort(-counts, kind="stable")
-    before = np.cumsum(counts[order]) - counts[order]
-    return {corpus.vocab.word(int(i) + FIRST) for i in order[before < 0.5 * counts.sum()]}
-
-
-def kind_of(entry: Entry, frequent: set[str]) -> str:
-    """``content``, ``frequent`` (half of the text consists of such words, and of marks), or ``alike``: written the same
-    way in both languages, or without letters."""
-    if entry.source.casefold() == entry.target.casefold() or not any(map(str.isalpha, entry.source)):
-        return "alike"
-    return "frequent" if entry.source in frequent else "content"
-
-
-def content_first(entries: Iterable[Entry], frequent: set[str]) -> list[Entry]:
-    """Entries by kind, and within a kind in their order."""
-    return sorted(entries, key=lambda entry: _KINDS.index(kind_of(entry, frequent)))
 
 
 def headwords(entries: Iterable[Entry], glosses: Mapping[str, str]) -> list[dict[str, Any]]:
     """Words with their glosses and translations (target, links, confidence) as plain data, in the order of the
     entries."""
     return [
-        {
-            "word": clip(word),
-            "gloss": glosses.get(word, ""),
-            "translations": [[clip(e.target), round(e.links, 1), round(e.confidence, 3)] for e in group],
-        }
+        {"word": clip(word), "gloss": glosses.get(word, ""),
+         "translations": [[clip(e.target), round(e.links, 1), round(e.confidence, 3)] for e in group]}
         for word, group in groupby(entries, key=lambda entry: entry.source)
-    ]
+    ]  # fmt: skip
 
 
 def card(headword: Mapping[str, Any]) -> Html:
@@ -90,17 +60,6 @@ def card(headword: Mapping[str, Any]) -> Html:
 def key() -> Html:
     """What the shading of translations means."""
     return p(fragment(*(span(name, class_=shade) for name, shade in _CLASSES.items()), between=" "), class_="key")
-
-
-def how_sure(links: float, confidence: float) -> str:
-    """``seen once``, whatever its confidence, ``unsure``, ``likely`` or ``sure``.
-
-    >>> how_sure(1.0, 0.95), how_sure(2.0, 0.95)
-    ('seen once', 'sure')
-    """
-    if links < _SEVERAL:
-        return "seen once"
-    return "sure" if confidence >= _SURE else "likely" if confidence >= _LIKELY else "unsure"
 
 
 def write(
@@ -195,7 +154,7 @@ def _data(entries: Sequence[Entry], bitext: Bitext, glosses: Mapping[str, str]) 
             size += room(row[0]) + room(glosses[e.source])
         if size > MOST_BYTES:
             break
-        if e.example >= 0 and e.source not in seen and e.links >= _SEVERAL:
+        if e.example >= 0 and e.source not in seen and e.links >= SEVERAL:
             cut = [beginning(side.words(e.example)) for side in (bitext.source, bitext.target)]
             more = 0 if e.example in examples else room(cut)
             if more and for_examples + more < _FOR_EXAMPLES * MOST_BYTES and size + more < MOST_BYTES:

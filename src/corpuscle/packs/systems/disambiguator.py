@@ -18,10 +18,10 @@ from corpuscle.disambiguate import BaselineDisambiguator, Disambiguator, Ranker,
 from corpuscle.disambiguate.analysers import Entry
 from corpuscle.disambiguate.analyses import MISSING, elements_of
 from corpuscle.figures import WordShown, draw_readings
-from corpuscle.measure import Result, analyses, ranks_of
+from corpuscle.measure import Result
 from corpuscle.packs import page
 from corpuscle.packs.chapter import Card, Chapter, Findings, Table, between, compared, learned_from, pick
-from corpuscle.packs.step import Job, Settings, Step, check_enough, checked_by
+from corpuscle.packs.step import Job, Settings, Step, check_enough, checked_by, declared
 from corpuscle.text.html import h3, p
 from corpuscle.text.scripts import isolated
 from corpuscle.text.treebank import Treebank
@@ -62,10 +62,8 @@ class Ranked(Findings):
                 f" Of {counted(int(found['ambiguous_words']), 'word')} that have several, one of them right, "
                 f"{percent(found['ambiguous_a1'])} get it; by frequency {percent(self.baseline['ambiguous_a1'])}."
             )
-        shares = {
-            "at random": found["random"], "most frequent": simple, "by context": a1, "first two": found["a2"],
-            "any candidate": ceiling,
-        }  # fmt: skip
+        shares = [("at random", found["random"]), ("most frequent", simple), ("by context", a1)]
+        shares += [("first two", found["a2"]), ("any candidate", ceiling)]
         return Chapter(
             headline=f"analyses: the right one first for {percent(a1)} of the words in unseen sentences, "
             f"{percent(simple)} by frequency",
@@ -82,15 +80,15 @@ class Ranked(Findings):
                     f"{', '.join(self.elements)}", "model", said, "sentences", "the sentences",
                 ),
                 page.plots([page.bars(
-                    list(shares), [100 * share for share in shares.values()], "In sentences that were held out.",
+                    [(name, 100 * share) for name, share in shares], "In sentences that were held out.",
                     title="Words with the right analysis", value_label="per cent",
                 )]),
-                *([h3("Words with their analyses")] if self.words else []),
-                *(page.figure(
-                    draw_readings(words),
-                    "The two likeliest analyses of each word; the longer the line, the likelier.",
-                ) for words in self.drawn if self.words),
                 *([
+                    h3("Words with their analyses"),
+                    *(page.figure(
+                        draw_readings(words),
+                        "The two likeliest analyses of each word; the longer the line, the likelier.",
+                    ) for words in self.drawn),
                     p("From unseen sentences: a word of each form, its likeliest analyses, and which one an annotator "
                       "chose."),
                     page.table(
@@ -98,12 +96,6 @@ class Ranked(Findings):
                         [row for word in self.words for row in _rows(word)], (4,),
                     ),
                 ] if self.words else []),
-            ],
-            commands=[
-                ("corpuscle disambiguate apply {model} TEXT --json",
-                 "the likeliest analyses of every word, for readers"),
-                ("corpuscle disambiguate vocabulary {model} TEXT -o CARDS.tsv", "the words to learn in a text"),
-                ("corpuscle disambiguate update {model} MORE.conllu -o MODEL", "count what an annotator has chosen"),
             ],
             verdict=compared("right for", a1, simple, "the most frequent analysis of each word"),
         )  # fmt: skip
@@ -117,10 +109,10 @@ def learn(job: Job, settings: Settings) -> Ranked:
     model, train, held, final = job.measured(
         lambda part: Ranker(**given, **job.common).fit(part, table), bank, job.held_trees, file=FILE, path=path
     )
-    baseline = _measured(BaselineDisambiguator(**given).fit(train, table), held, job.seed).figures
+    baseline = BaselineDisambiguator(**given).fit(train, table).measured(held, job.seed)[0].figures
     return Ranked(
         sentences=len(bank), held_out=len(held), elements=final.elements_, analyses=final.provenance_["labels"],
-        measures=_measured(model, held, job.seed),
+        measures=model.measured(held, job.seed)[0],
         baseline={name: baseline[name] for name in ("a1", "ambiguous_a1") if name in baseline},
         words=_words(model, held, settings["nbest"]), drawn=_drawn(model, held),
         also_from=("lexicon",) if table else (),
@@ -137,12 +129,6 @@ def _table(job: Job) -> tuple[list[Entry] | None, tuple[str, ...]]:
     there = {name for entry in table for name in entry.values}
     elements = tuple(name for name in elements_of(job.trees) if name in there)
     return (table, elements) if len(elements) > 1 else (None, ())
-
-
-def _measured(model: Disambiguator, held: Treebank, seed: int) -> Result:
-    ranking = model.rank(held)
-    ranks = ranks_of(ranking.starts, ranking.labels, model.gold(held, ranking))
-    return analyses(ranking.starts, ranks, model.knows(held), held.corpus.sentence_starts, seed=seed)
 
 
 def _words(model: Disambiguator, held: Treebank, nbest: int) -> Table:
@@ -211,9 +197,7 @@ def _rows(word: Mapping[str, Any]) -> list[Sequence[str]]:
     ]  # fmt: skip
 
 
-DISAMBIGUATOR = Step(
-    name="disambiguator", title="Analyses of words", version=2, needs=("tagged",), writes=(FILE,), learn=learn,
-    findings=Ranked, check=lambda job: job.check_trees() + checked_by(lexicon=read_candidates)(job),
-    settings={"method": "full", "nbest": 3}, wants=("lexicon",),
-    learned="which analysis of a word is right where it stands", kernels="corpuscle.disambiguate",
+DISAMBIGUATOR = declared(
+    "disambiguator", 2, (FILE,), learn, Ranked,
+    check=lambda job: job.check_trees() + checked_by(lexicon=read_candidates)(job),
 )  # fmt: skip

@@ -22,8 +22,9 @@ from corpuscle.figures import draw_mentions
 from corpuscle.measure import Result, mention_scores, mention_scores_by_type
 from corpuscle.packs import page
 from corpuscle.packs.chapter import Card, Chapter, Findings, Table, between, compared, learned_from, pick, with_counts
-from corpuscle.packs.step import Job, Settings, Step, check_enough, tenth, wrong_files
+from corpuscle.packs.step import Job, Settings, Step, check_enough, declared, wrong_files
 from corpuscle.packs.systems.word_classes import FILE as CLASSES
+from corpuscle.text.heldout import tenth
 from corpuscle.text.html import h3, p
 from corpuscle.text.mention_tags import TokenMention
 from corpuscle.text.wording import clip, count, counted, percent
@@ -32,10 +33,6 @@ from corpuscle.words import class_sources
 FILE = "models/entities.model"
 FEWEST_DOCUMENTS, FEWEST_MENTIONS = 10, 30  # with fewer, a tenth held out says nothing
 _EXAMPLES, _UNSURE, _LONGEST = 6, 8, 40
-_KINDS = {
-    "missed": "missed", "false": "found where there is none", "boundaries": "found with other words",
-    "type": "found with another type",
-}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -102,12 +99,11 @@ class Found(Findings):
                 ),
                 page.plots([
                     page.bars(
-                        [type for type, _ in self.types], [n for _, n in self.types],
-                        "How many are marked in the documents.",
-                        title="Mentions by type", value_label="mentions",
+                        self.types, "How many are marked in the documents.", title="Mentions by type",
+                        value_label="mentions",
                     ),
                     page.bars(
-                        [_KINDS[kind] for kind, _ in self.errors], [n for _, n in self.errors],
+                        [(step.labels[kind], n) for kind, n in self.errors],
                         "Mentions of unseen documents that were not found right.", title="What goes wrong",
                         value_label="mentions",
                     ),
@@ -119,21 +115,17 @@ class Found(Findings):
                       *(percent(row[f"strict_{name}"]) for name in ("precision", "recall", "f1")))
                      for row in self.by_type], (1, 2, 3, 4),
                 ),
-                *([h3("Sentences with their entities"), p("From unseen documents; fainter lines are less sure.")]
-                  if self.examples else []),
-                *(page.figure(draw_mentions(each.words, each.found, confidence=each.confidence, title="Found entities"))
-                  for each in self.examples),
+                *([
+                    h3("Sentences with their entities"), p("From unseen documents; fainter lines are less sure."),
+                    *(page.figure(draw_mentions(
+                        each.words, each.found, confidence=each.confidence, title="Found entities"
+                    )) for each in self.examples),
+                ] if self.examples else []),
                 *page.titled(
                     "Where it is least sure", ("sentence", "found", "marked", "sure"),
                     [(" ".join(row.words), row.listed(row.found), row.listed(row.right), percent(row.surest))
                      for row in self.unsure], (3,), "Sentences that would teach it most: annotate such ones next.",
                 ),
-            ],
-            commands=[
-                ("corpuscle entities apply {model} TEXT", "find entities in a text"),
-                ("corpuscle entities apply {model} TEXT --format brat -o FOLDER",
-                 "as files for the annotation tool brat"),
-                ("corpuscle entities uncertain {model} TEXT", "the sentences to annotate next"),
             ],
             verdict=compared("F1", f1, self.baseline, "looking up what was marked before"),
         )  # fmt: skip
@@ -178,22 +170,17 @@ def learn(job: Job, settings: Settings) -> Found:
 
 def _example(documents: Documents, tagged: Any, sentence: int) -> Marked:
     """A sentence with its mentions; only its beginning where it is long."""
-    words = documents.corpus.words(sentence)[:_LONGEST]
-
-    def shown(mentions: Any) -> list[TokenMention]:
-        return [TokenMention(each.type, each.tokens) for each in mentions if each.tokens[-1] < len(words)]
-
-    mentions, sure = tagged.mentions[sentence], tagged.confidence[sentence]
-    inside = [round(value, 3) for each, value in zip(mentions, sure, strict=True) if each.tokens[-1] < len(words)]
+    words = [clip(word, 30) for word in documents.corpus.words(sentence)[:_LONGEST]]
+    found = zip(tagged.mentions[sentence], tagged.confidence[sentence], strict=True)
+    mentions, sure = [(each, round(value, 3)) for each, value in found if each.tokens[-1] < len(words)], tagged.surest
+    right = [each for each in documents.mentions[sentence] if each.tokens[-1] < len(words)]
     return Marked(
-        [clip(word, 30) for word in words], shown(mentions), inside, shown(documents.mentions[sentence]),
-        float(tagged.surest[sentence]),
+        words, [TokenMention(each.type, each.tokens) for each, _ in mentions], [value for _, value in mentions],
+        [TokenMention(each.type, each.tokens) for each in right], float(sure[sentence]),
     )  # fmt: skip
 
 
-ENTITIES = Step(
-    name="entities", title="Entities", version=2, needs=("entities",), writes=(FILE,), learn=learn, findings=Found,
+ENTITIES = declared(
+    "entities", 2, (FILE,), learn, Found,
     check=lambda job: wrong_files(read_documents, [(path,) for path in _files(job)]),
-    settings={"method": "crf", "encoding": "biodh"}, after=("classes",), learned="to find entities",
-    kernels="corpuscle.entities",
 )  # fmt: skip

@@ -13,22 +13,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 
 import corpuscle
 from corpuscle.figures import NodeShown, draw_constituents
-from corpuscle.grammar import Parsed, Pcfg, SpectralGrammar, TreeMetric, branching, trees_of
+from corpuscle.grammar import Pcfg, SpectralGrammar, TreeMetric, branching
+from corpuscle.grammar.inspection import in_trees, surest
 from corpuscle.measure import Result, bracket_scores, bracket_scores_by
 from corpuscle.packs import page
 from corpuscle.packs.chapter import Card, Chapter, Findings, Table, between, compared, learned_from, pick
-from corpuscle.packs.step import Job, Settings, Step, check_enough, checked_by, held_sentences, naming
+from corpuscle.packs.step import Job, Settings, Step, check_enough, checked_by, declared, naming
 from corpuscle.packs.systems.word_classes import FILE as CLASSES
 from corpuscle.text.brackets import read_brackets
+from corpuscle.text.heldout import held_sentences
 from corpuscle.text.html import Html, h3, p
 from corpuscle.text.treebank import Treebank
-from corpuscle.text.trees import Trees
 from corpuscle.text.wording import counted, percent
 from corpuscle.words import class_sources
 
@@ -93,12 +93,7 @@ class Parses(Findings):
                     "Only words were given, no tags.", "trees",
                 ),
                 h3("By label"), page.table(("label", "brackets", "precision", "recall", "F1"), rows, (1, 2, 3, 4)),
-                *(page.PARSES if self.examples else []), *(example.figure() for example in self.examples),
-            ],
-            commands=[
-                ("corpuscle grammar parse {model} TEXT", "parse other sentences"),
-                ("corpuscle grammar parse {model} TEXT --confidence > PARSED", "and say how sure each node is"),
-                ("corpuscle grammar draw PARSED -o tree.svg --tree 1", "a picture of a tree"),
+                *page.parses(example.figure() for example in self.examples),
             ],
             verdict=compared("F1", f1, self.baseline, "a plain PCFG"),
         )  # fmt: skip
@@ -117,42 +112,15 @@ def learn(job: Job, settings: Settings) -> Parses:
         trees=len(trees), words=trees.words.n_tokens, rules=final.provenance_["rules"], held_out=len(test),
         measures=bracket_scores(test, found.trees, seed=job.seed),
         baseline=bracket_scores(test, plain.trees, draws=1, seed=job.seed)["labelled_f1"],
-        labels=tuple(bracket_scores_by(test, found.trees, "label")[:_LABELS]), examples=_examples(test, found),
+        labels=tuple(bracket_scores_by(test, found.trees, "label")[:_LABELS]),
+        examples=tuple(Drawn(*each) for each in in_trees(test, found, _LONGEST, _EXAMPLES)),
     )  # fmt: skip
 
 
-def _nodes(trees: Trees, sure: np.ndarray | None = None) -> list[NodeShown]:
-    values = [None] * trees.n_nodes if sure is None else [round(float(each), 3) for each in sure]
-    rows = zip(trees.labels.strings(), trees.parents.tolist(), trees.spans.tolist(), values, strict=True)
-    return [NodeShown(label, parent, first, end, value) for label, parent, (first, end), value in rows]
-
-
-def _examples(test: Trees, found: Parsed) -> tuple[Drawn, ...]:
-    """A few short sentences with our tree and the right one: some with mistakes first."""
-    right = test.without_functions().without_root()
-    lengths = right.words.lengths
-    fitting = np.flatnonzero((lengths > 3) & (lengths <= _LONGEST))
-    same = [np.array_equal(right[i : i + 1].spans, found.trees[i : i + 1].spans) for i in fitting.tolist()]
-    chosen, starts = fitting[np.lexsort((fitting, np.array(same, bool)))][:_EXAMPLES].tolist(), found.trees.tree_starts
-    return tuple(
-        Drawn(right.words.words(i), _nodes(right[i : i + 1]),
-              _nodes(found.trees[i : i + 1], found.confidence[starts[i] : starts[i + 1]]))
-        for i in chosen
-    )  # fmt: skip
-
-
-GRAMMAR = Step(
-    name="grammar", title="Constituency parser", version=1, needs=("trees",), writes=(FILE,), learn=learn,
-    findings=Parses, check=checked_by(trees=read_brackets), learned="a constituency parser",
-    settings={"method": "spectral", "estimate": "moments", "states": 8}, kernels="corpuscle.grammar",
-)  # fmt: skip
+GRAMMAR = declared("grammar", 1, (FILE,), learn, Parses, check=checked_by(trees=read_brackets))
 
 
 BRACKETS_FILE = "models/brackets.model"
-BRACKETS_SETTINGS = {
-    "method": "treemetric", "classes": 20, "boundaries": 1.0, "lean": 3.0, "max_length": 30, "sentences": 20_000,
-    "rank": 5, "dimensions": 30,
-}  # fmt: skip
 FEWEST_SENTENCES = 1000  # with fewer sentences, words co-vary by chance
 _INDUCED = 4
 
@@ -194,11 +162,6 @@ class Bracketed(Findings):
                   f"that may be wrong; {percent(self.right_branching, 0)} of the trees just branch to the right."),
                 *([h3("Trees of short sentences"), p("The fainter a node, the less sure."), *figures] * bool(figures)),
             ],
-            commands=[
-                ("corpuscle grammar parse {model} TEXT --confidence > PARSED", "brackets of other sentences"),
-                ("corpuscle grammar draw PARSED -o tree.svg --tree 1", "a picture of a tree"),
-                ("corpuscle grammar induce TAGGED -o brackets.model", "from words with tags: usually better"),
-            ],
             verdict=f"A hypothesis from {sentences} without trees: nothing to measure it by. "
             f"{percent(self.right_branching, 0)} of the trees just branch to the right, as a blind guess would.",
         )  # fmt: skip
@@ -228,32 +191,9 @@ def induce(job: Job, settings: Settings) -> Bracketed:
     return Bracketed(
         sentences=model.provenance_["sentences"], words=model.provenance_["words"],
         classes=model.provenance_["symbols"], confidence=float(inner.mean()) if len(inner) else 1.0,
-        right_branching=float(np.mean(list(same))), examples=_surest(model, part),
+        right_branching=float(np.mean(list(same))),
+        examples=tuple(Induced(*each) for each in surest(model, part, _INDUCED)),
     )  # fmt: skip
 
 
-def _surest(model: TreeMetric, bank: Treebank) -> tuple[Induced, ...]:
-    """The surest of the short sentences, with their trees."""
-    lengths = model.sentences(bank).lengths
-    short = bank.select((lengths >= 5) & (lengths <= 9))
-    if len(short) == 0:
-        return ()
-    trees, sure = trees_of(model.sentences(short), model.brackets(short, confidence=True))
-    starts = trees.tree_starts
-    inner = trees.spans[:, 1] - trees.spans[:, 0] > 1
-    means = [float(sure[a:b][inner[a:b]].mean()) for a, b in pairwise(starts.tolist())]
-    rows = []
-    for i in np.argsort(-np.array(means), kind="stable")[:_INDUCED].tolist():
-        one, values = trees[i : i + 1], sure[starts[i] : starts[i + 1]].tolist()
-        labels = ["" if label == "W" else label for label in one.labels.strings()]
-        nodes = zip(labels, one.parents.tolist(), one.spans.tolist(), values, strict=True)
-        shown = [NodeShown(label, parent, a, b, round(value, 3)) for label, parent, (a, b), value in nodes]
-        rows.append(Induced(one.words.words(0), shown))
-    return tuple(rows)
-
-
-BRACKETS = Step(
-    name="brackets", title="Induced brackets", version=1, needs=("text",), writes=(BRACKETS_FILE,), learn=induce,
-    findings=Bracketed, check=Job.check_text, settings=BRACKETS_SETTINGS, after=("segment", "classes"),
-    learned="brackets that nobody has annotated", kernels="corpuscle.grammar",
-)  # fmt: skip
+BRACKETS = declared("brackets", 1, (BRACKETS_FILE,), induce, Bracketed, check=Job.check_text)

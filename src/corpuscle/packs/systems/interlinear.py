@@ -8,16 +8,15 @@ words with their morphs become a table that can serve as a gold standard of segm
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from pathlib import PurePosixPath
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from corpuscle.packs import page
 from corpuscle.packs.chapter import Card, Chapter, Findings, Table, pick
-from corpuscle.packs.intake import read_interlinear
-from corpuscle.packs.step import Job, Settings, Step, check_enough
+from corpuscle.packs.step import Job, Settings, Step, check_enough, declared
+from corpuscle.text import interlinear
 from corpuscle.text.html import Html, bdi, div, element, h3, p, span
-from corpuscle.text.interlinear import Interlinear, completed, gloss_table, morph_table, write_interlinear
 from corpuscle.text.tables import write_table
 from corpuscle.text.wording import clip, count, counted, percent
 
@@ -58,39 +57,36 @@ class Glossed(Findings):
                   "their morphs, for example to judge a segmenter: ", morphs, "."),
                 h3("The first phrases"), *map(_phrase, self.shown),
             ],
-            commands=[],
             verdict=f"{share} of the words have a gloss by people; {counted(self.proposed, 'gloss', 'glosses')} "
             "proposed.",
         )  # fmt: skip
 
 
 def learn(job: Job, settings: Settings) -> Glossed:
-    described, names = job.kit.described, job.kit.files["interlinear"]
-    tiers = dict(described.tiers)
-    texts = [read_interlinear(job.kit.path(name), PurePosixPath(name).suffix.lower()[1:], tiers) for name in names]
+    tiers, paths = job.kit.described.tiers, map(Path, job.kit.paths("interlinear"))
+    texts = [interlinear.read_interlinear(path, path.suffix.lower()[1:], tiers) for path in paths]
     phrases = [phrase for text in texts for phrase in text.phrases]
     check_enough(job.kit.folder, len(phrases), 1, "phrase")
-    table, parts = gloss_table(phrases), morph_table(phrases)
+    table, parts = interlinear.gloss_table(phrases), interlinear.morph_table(phrases)
     glosses, morphs = ({form: value for form, value, _ in rows} for rows in (table, parts))
     whole = [
-        Interlinear(text.name, tuple(completed(p, glosses, morphs) for p in text.phrases), text.tiers, text.languages)
+        replace(text, phrases=tuple(interlinear.completed(each, glosses, morphs) for each in text.phrases))
         for text in texts
     ]
     for name in (TEXT, PAGE, FLEXTEXT):
-        write_interlinear(whole, job.pack / name)
+        interlinear.write_interlinear(whole, job.pack / name)
     write_table(job.pack / MORPHS, ("word", "morphs", "count"), parts)
     glossed = sum(bool(word.glossed) for phrase in phrases for word in phrase.words)
     after = [word for text in whole for phrase in text.phrases for word in phrase.words]
     first = [phrase for text in whole for phrase in text.phrases if phrase.words][:_SHOWN]
-    shown = [
+    shown = tuple(
         {"words": [(clip(w.form), clip(w.segmented), clip(w.glossed)) for w in phrase.words[:_LONGEST]],
          "translation": phrase.translation} for phrase in first
-    ]  # fmt: skip
+    )  # fmt: skip
     return Glossed(
         texts=len(texts), phrases=len(phrases), translated=sum(bool(phrase.translation) for phrase in phrases),
         words=len(after), glossed=glossed, proposed=sum(bool(word.glossed) for word in after) - glossed,
-        glosses=len(table), morphs=len(parts),
-        shown=tuple(shown),
+        glosses=len(table), morphs=len(parts), shown=shown,
     )  # fmt: skip
 
 
@@ -101,7 +97,4 @@ def _phrase(row: Mapping[str, Any]) -> Html:
     return div(div(*words, class_="line", dir="auto"), *free, class_="igt")
 
 
-INTERLINEAR = Step(
-    name="interlinear", title="Glossed texts", version=1, needs=("interlinear",), learn=learn, findings=Glossed,
-    writes=(TEXT, PAGE, FLEXTEXT, MORPHS), learned="the glosses and morphs of annotated texts",
-)  # fmt: skip
+INTERLINEAR = declared("interlinear", 1, (TEXT, PAGE, FLEXTEXT, MORPHS), learn, Glossed)

@@ -18,22 +18,21 @@ from corpuscle.catalogue import TASKS
 from corpuscle.errors import InputError, warn
 from corpuscle.figures import Series, line_plot
 from corpuscle.lm import LanguageModel, NgramModel, PlreModel, find_markup
+from corpuscle.lm.inspection import surprises
 from corpuscle.measure import Result
 from corpuscle.packs import page
 from corpuscle.packs.chapter import Card, Chapter, Findings, Table, amount, grade, pick, with_counts
-from corpuscle.packs.step import FEWEST_DOCUMENTS, FEWEST_SPACES, Job, Settings, Step, part_held
+from corpuscle.packs.step import FEWEST_SPACES, Job, Settings, Step, declared
 from corpuscle.progress import bar
-from corpuscle.random import purpose_id, shuffle, stream
 from corpuscle.text.corpus import Corpus
+from corpuscle.text.heldout import FEWEST_DOCUMENTS, coverage, part_held
 from corpuscle.text.html import Html, bdi, fragment, h3, p, span
 from corpuscle.text.overlap import item_hashes, seen
 from corpuscle.text.vocab import FIRST, UNKNOWN
 from corpuscle.text.wording import clip, count, percent
 
 FILE = "models/lm.model"
-SETTINGS = {"methods": ["mkn", "plre"], "orders": [1, 2, 3, 4, 5], "min_count": 1}
 _SURPRISING, _ORDINARY, _SAMPLED = 8, 3, 5
-_FEWEST_WORDS = 6  # a sentence of a word or two is surprising by accident
 _MOST_WORDS = 60
 _LINE = ("order", "perplexity", "low", "high")
 _SHADES, _BITS_A_SHADE = 7, 2.5
@@ -122,13 +121,6 @@ class Predicted(Findings):
                 page.facts([*sizes, ("file", f"{self.bytes / 1e6:.2f} MB")]),
                 page.note(f"How the figures were counted: {chosen.signature.replace('|', ', ')}."),
             ],
-            commands=[
-                ("corpuscle lm score {model} TEXT --by-word", "the surprisal of every word of a text"),
-                ("corpuscle lm perplexity {model} TEXT", "how well the model predicts a text"),
-                ('corpuscle lm next {model} "SOME WORDS"', "what may come next"),
-                ("corpuscle lm sample {model} -n 5", "sentences that the model makes up"),
-                ("corpuscle lm export {model} -o lm.arpa --approximate", "the model for other tools"),
-            ],
             verdict=self._verdict(chosen),
         )  # fmt: skip
 
@@ -142,13 +134,11 @@ class Predicted(Findings):
         return f"{how} {much}: {gain:.1f} times better than guessing by frequency ({' to '.join(sizes)})."
 
     def _in_words(self, chosen: Result, unseen: str) -> list[Html]:
-        held, order, parts = self.held_out, self.order, list[Html]()
+        held, order = self.held_out, self.order
         last = "last word" if order == 2 else f"last {order - 1} words"
         looks = "looks at each word alone" if order == 1 else f"looks at the {last} to predict the next"
-        whole = "whole documents"
-        if held.groups == "sentences":
-            few = "there are few documents" if self.documents < FEWEST_DOCUMENTS else "nearly all is in a few documents"
-            whole = f"single sentences, since {few}"
+        few = "there are few documents" if self.documents < FEWEST_DOCUMENTS else "nearly all is in a few documents"
+        whole = f"single sentences, since {few}" if held.groups == "sentences" else "whole documents"
         marked = ", or the text itself marks them as unknown" if self.marked_unknown else ""
         unknown = (
             f"{unseen} of the words were unknown: they do not occur in the text it learned from{marked}. "
@@ -156,34 +146,26 @@ class Predicted(Findings):
             if chosen["oov"]
             else "Not a single word was unknown."
         )
-        parts.append(p(
-            f"The model {looks}. On text that it had not seen it was, on average, as unsure as if it had to choose "
-            f"among {_shown(chosen['perplexity'])} equally likely words (that is its perplexity; for another sample of "
-            f"sentences one would expect {_edges(chosen)}). {unknown}"
-        ))  # fmt: skip
-        parts.append(p(
-            f"These figures come from models trained without {part_held(held.words / max(1, self.words))} of the text "
-            f"({count(held.sentences)} sentences, {count(held.words)} words, {whole}, drawn by the seed). The order "
-            "was chosen by the same part. The model in the pack was then trained once more, with the same settings, on "
-            f"all {count(self.words)} words, so it should be a little better than the figures say."
-        ))  # fmt: skip
-        if self.segmented:
-            parts.append(p(
-                "The words are those that the segmenter has found. It was not told anything about that part, but it "
-                "has read it, which flatters these figures a little; and they are figures per word, so they cannot be "
-                "compared with those of other words for the same text."
-            ))  # fmt: skip
-        if (sentences := held.repeated_sentences / held.sentences) >= 0.005:
-            parts.append(p(
-                f"{percent(sentences)} of the held-out sentences, with "
-                f"{percent(held.repeated_words / max(1, held.words))} of the words, also occur word for word in the "
-                "rest of the text. Repetition makes figures look better than they are."
-            ))  # fmt: skip
-        return parts
+        repeated = held.repeated_sentences / held.sentences
+        return [
+            p(f"The model {looks}. On text that it had not seen it was, on average, as unsure as if it had to choose "
+              f"among {_shown(chosen['perplexity'])} equally likely words (that is its perplexity; for another sample "
+              f"of sentences one would expect {_edges(chosen)}). {unknown}"),
+            p(f"These figures come from models trained without {part_held(held.words / max(1, self.words))} of the "
+              f"text ({count(held.sentences)} sentences, {count(held.words)} words, {whole}, drawn by the seed). The "
+              "order was chosen by the same part. The model in the pack was then trained once more, with the same "
+              f"settings, on all {count(self.words)} words, so it should be a little better than the figures say."),
+            *([p("The words are those that the segmenter has found. It was not told anything about that part, but it "
+                 "has read it, which flatters these figures a little; and they are figures per word, so they cannot "
+                 "be compared with those of other words for the same text.")] if self.segmented else []),
+            *([p(f"{percent(repeated)} of the held-out sentences, with "
+                 f"{percent(held.repeated_words / max(1, held.words))} of the words, also occur word for word in "
+                 "the rest of the text. Repetition makes figures look better than they are.")]
+              if repeated >= 0.005 else []),
+        ]  # fmt: skip
 
     def _compared(self) -> Html:
-        first, rows = next(iter(self.methods)), []
-        base = self.methods[first]["perplexity"]
+        rows, (first, base) = [], next((name, result["perplexity"]) for name, result in self.methods.items())
         for name, result in sorted(self.methods.items(), key=lambda item: _perplexity(item[1])):
             share = result["perplexity"] / base - 1
             change = "" if name == first else f"{100 * (share if math.isfinite(share) else 0.0):+.1f} %"
@@ -263,33 +245,28 @@ def learn(job: Job, settings: Settings) -> Predicted:
         model = PlreModel(**same) if method == "plre" else NgramModel(method=method, **same)
         return model.fit(corpus)
 
-    orders: list[Result] = []
-    first, *others = settings["methods"]
-    best: LanguageModel | None = None
-    with bar("language model", len(settings["orders"]) + len(others) + 1) as progress:
-        longest = learned(first, max(settings["orders"]), train)
-        for order in settings["orders"]:
-            model = longest.at_order(order)
-            orders.append(with_counts(model.perplexity(held_out, seed=job.seed), order=order))
-            if best is None or _perplexity(orders[-1]) < min(map(_perplexity, orders[:-1])):
-                best = model
-            progress.advance(note=f"order {order}: {orders[-1]['perplexity']:.1f}")
-        assert best is not None
-        methods = {first: orders[settings["orders"].index(best.order_)]}
+    (first, *others), orders = settings["methods"], settings["orders"]
+    with bar("language model", len(orders) + len(others) + 1) as progress:
+
+        def measured(model: LanguageModel, name: str) -> Result:
+            result = with_counts(model.perplexity(held_out, seed=job.seed), order=model.order_)
+            progress.advance(note=f"{name}: {result['perplexity']:.1f}")
+            return result
+
+        longest = learned(first, max(orders), train)
+        results = {order: measured(longest.at_order(order), f"order {order}") for order in orders}
+        order = min(results, key=lambda each: _perplexity(results[each]))
+        models, methods = {first: longest.at_order(order)}, {first: results[order]}
         for method in others:
-            other = learned(method, best.order_, train)
-            result = with_counts(other.perplexity(held_out, seed=job.seed), order=best.order_)
-            if _perplexity(result) < min(map(_perplexity, methods.values())):
-                best = other
-            methods[method] = result
-            progress.advance(note=f"{method}: {result['perplexity']:.1f}")
+            models[method] = learned(method, order, train)
+            methods[method] = measured(models[method], method)
         chosen = min(methods, key=lambda name: _perplexity(methods[name]))
-        final = learned(chosen, best.order_, text)
-        final.chosen_["order"] = best.order_
+        final = learned(chosen, order, text)
+        final.chosen_["order"] = order
         final.save(job.pack / FILE)
         progress.advance()
     recoded, repeated = held_out.recode(train.vocab), seen(item_hashes(train), held_out)
-    surprising, ordinary = _surprises(best, held_out)
+    surprising, ordinary = surprises(models[chosen], held_out, _SURPRISING, _ORDINARY, _MOST_WORDS)
     frequencies = np.sort(text.vocab.counts[FIRST:])[::-1]
     ranks = np.unique(np.geomspace(1, len(frequencies), 60).astype(np.int64))
     return Predicted(
@@ -299,8 +276,8 @@ def learn(job: Job, settings: Settings) -> Predicted:
         held_out=HeldOut(
             groups, len(held_out), held_out.n_tokens, int(repeated.sum()), int(held_out.lengths[repeated].sum())
         ),
-        orders=tuple(orders), order=best.order_, methods=methods, method=chosen,
-        coverage=_coverage(train, recoded, job.seed),
+        orders=tuple(results.values()), order=order, methods=methods, method=chosen,
+        coverage=coverage(train, recoded, job.seed),
         frequencies={"rank": ranks.tolist(), "count": frequencies[ranks - 1].tolist()},
         surprising=surprising, ordinary=ordinary, ngrams=tuple(np.diff(final.tables_.levels).tolist()),
         sampled=tuple(map(tuple, final.sample(_SAMPLED, seed=job.seed, max_length=_MOST_WORDS))),
@@ -312,64 +289,6 @@ def _perplexity(result: Result) -> float:
     return result["perplexity"] if math.isfinite(result["perplexity"]) else math.inf
 
 
-def _coverage(train: Corpus, held_out: Corpus, seed: int) -> dict[str, Any]:
-    """The share of held-out words that are unseen after reading n tokens, and covered by n types.
-
-    Sentences are read in random order: in their own, the curve would tell the order of topics and not the need of text.
-    """
-    order = np.arange(len(train))
-    shuffle(stream(seed, purpose_id("packs.coverage"), 0, 0), order)
-    n_types = len(train.vocab)
-    first_seen = np.full(n_types, train.n_tokens, np.int64)
-    types, first = np.unique(train.select(order).tokens, return_index=True)
-    first_seen[types] = first
-    first_seen[UNKNOWN] = train.n_tokens
-    reached = np.sort(first_seen[held_out.tokens])
-    read = np.unique(np.geomspace(min(100, train.n_tokens), train.n_tokens, 25).astype(np.int64))
-    unseen = 1 - np.searchsorted(reached, read, side="left") / max(1, len(reached))
-
-    by_frequency = np.argsort(-train.vocab.counts[FIRST:], kind="stable") + FIRST
-    rank = np.full(n_types, n_types, np.int64)
-    rank[by_frequency] = np.arange(len(by_frequency))
-    ranks = np.sort(rank[held_out.tokens])
-    sizes = np.unique(np.geomspace(1, max(1, len(by_frequency)), 30).astype(np.int64))
-    covered = np.searchsorted(ranks, sizes, side="left") / max(1, len(ranks))
-    return {"read": read.tolist(), "unseen": unseen.tolist(), "vocabulary": sizes.tolist(), "covered": covered.tolist()}
-
-
-def _surprises(model: LanguageModel, held_out: Corpus) -> tuple[Table, Table]:
-    """The held-out sentences with the highest and the lowest surprisal a word, each only once."""
-
-    def rounded(bits: float) -> float | None:
-        return round(float(bits), 3) if np.isfinite(bits) else None
-
-    bits, starts = model.surprisals(held_out)
-    lengths = held_out.lengths
-    means = np.add.reduceat(bits, starts[:-1]) / np.diff(starts)
-    long_enough = np.flatnonzero(lengths >= min(_FEWEST_WORDS, int(lengths.max())))
-    unknown = model.vocab_.mapping_from(held_out.vocab) == UNKNOWN
-    falling = long_enough[np.argsort(-means[long_enough], kind="stable")]
-
-    def described(order: np.ndarray, most: int) -> Table:
-        chosen: dict[bytes, dict[str, Any]] = {}
-        for i in order:
-            key = held_out.sentence(i).tobytes()
-            if key in chosen:
-                continue
-            if len(chosen) == most:
-                break
-            ids = held_out.sentence(i)[:_MOST_WORDS]
-            surprisal = bits[starts[i] : starts[i] + len(ids)]
-            words = [[clip(held_out.vocab.word(int(id))), rounded(b), bool(unknown[id])]
-                     for id, b in zip(ids, surprisal, strict=True)]  # fmt: skip
-            chosen[key] = {"words": words, "bits_per_token": rounded(means[i]), "cut": bool(lengths[i] > _MOST_WORDS)}
-        return tuple(chosen.values())
-
-    return described(falling, _SURPRISING), described(falling[::-1], _ORDINARY)
-
-
-LANGUAGE_MODEL = Step(
-    name="lm", title="Language model", version=5, needs=("text",), writes=(FILE,), learn=learn, findings=Predicted,
-    check=lambda job: job.check_text() or _markup(job, job.raw), settings=SETTINGS, after=("segment",),
-    learned="a language model", kernels="corpuscle.lm",
-)  # fmt: skip
+LANGUAGE_MODEL = declared(
+    "lm", 5, (FILE,), learn, Predicted, check=lambda job: job.check_text() or _markup(job, job.raw)
+)

@@ -9,7 +9,7 @@ does not have are changed, and nothing can be measured: the report shows what be
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,9 +20,10 @@ from corpuscle.normalise import Choice, Normaliser, error_categories, read_slang
 from corpuscle.normalise.tokens import is_examined
 from corpuscle.packs import page
 from corpuscle.packs.chapter import Card, Chapter, Findings, Table, between, compared, pick, with_counts
-from corpuscle.packs.step import Job, LeftOut, Settings, Step, check_enough, checked_by, naming, tenth
+from corpuscle.packs.step import Job, LeftOut, Settings, Step, check_enough, checked_by, declared, naming
 from corpuscle.text.columns import Normalised, read_normalised
 from corpuscle.text.files import read_lines
+from corpuscle.text.heldout import tenth
 from corpuscle.text.html import p
 from corpuscle.text.tables import read_table
 from corpuscle.text.wording import clip, count, counted, percent
@@ -30,14 +31,6 @@ from corpuscle.text.wording import clip, count, counted, percent
 FILE = "models/normaliser.model"
 FEWEST_MESSAGES, FEWEST_PAIRS = 10, 30
 _SHOWN, _FREQUENT, _CHANGES, _LONGEST = 10, 12, 15, 30
-_WHY = {
-    "channel": "likely slip of the fingers", "edits": "few letters differ", "prefix": "begins alike",
-    "suffix": "ends alike", "subsequence": "letters in common", "sound": "sounds alike", "frequency": "frequent word",
-    "seen": "seen in annotated messages", "most seen": "seen most often", "slang": "dictionary of slang",
-    "more words": "several words", "split": "two words written together", "stretched": "letters were repeated",
-    "change seen": "such slips were seen", "seen after": "seen behind this word",
-    "seen before": "seen before this word", "context": "fits the context", "support": "goes with the words around",
-}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -72,7 +65,6 @@ class Messages(Findings):
             figures |= {**pick(found, "f1", "precision", "recall", "low", "high"), "baseline_f1": self.baseline}
             card = Card(percent(f1, 0), "F1 of corrected words in unseen messages", simple)
             verdict = compared("F1", f1, self.baseline, "the most frequent replacement of each word")
-        bins = survey["histogram"]
         rows = [(" ".join(row["before"]), " ".join(filter(None, row["after"]))) for row in self.examples]
         return Chapter(
             headline=f"messages: {headline}", figures=figures, cards=[card],
@@ -80,14 +72,13 @@ class Messages(Findings):
                 p(self._in_words(strange)),
                 page.plots([
                     page.bars(
-                        [f"{10 * k} to {10 * (k + 1)} %" for k in range(len(bins))], bins,
+                        [(f"{10 * k} to {10 * (k + 1)} %", n) for k, n in enumerate(survey["histogram"])],
                         "Messages by the share of their words that are not standard.",
                         title="How strange messages are", value_label="messages",
                     ),
                     page.bars(
-                        list(self.errors), list(self.errors.values()),
-                        "What is wrong with the words of the annotated messages.", title="Kinds of errors",
-                        value_label="words",
+                        self.errors.items(), "What is wrong with the words of the annotated messages.",
+                        title="Kinds of errors", value_label="words",
                     ),
                 ]),
                 *([] if rows else [p("No message was changed.")]),
@@ -98,13 +89,9 @@ class Messages(Findings):
                 ),
                 *page.titled(
                     "Why", ("typed", "becomes", "other candidates", "what spoke for it", "sure"),
-                    [(row["typed"], row["form"], ", ".join(row["others"]), _WHY.get(row["why"], row["why"]),
+                    [(row["typed"], row["form"], ", ".join(row["others"]), step.labels.get(row["why"], row["why"]),
                       percent(row["confidence"])) for row in self.reasons], (4,),
                 ),
-            ],
-            commands=[
-                ("corpuscle normalise apply {model} TEXT", "write messages in standard spelling"),
-                ("corpuscle normalise apply {model} TEXT --explain", "with candidates and what decided"),
             ],
             verdict=verdict,
         )  # fmt: skip
@@ -153,11 +140,18 @@ def learn(job: Job, settings: Settings) -> Messages:
         return model.fit(messages, some, clean=clean, words=words, slang=meanings)
 
     with naming(path):
+        measures, baseline = None, 0.0
         if gold is None:
-            final, measures, baseline = fit(None), None, 0.0
+            final = fit(None)
             final.save(job.pack / FILE)
         else:
-            final, measures, baseline = _measured(job, gold, fit)
+            held = np.isin(range(len(gold)), tenth(range(len(gold)), job.seed, "packs/normaliser"))
+            model, train, test, final = job.measured(fit, gold, held, file=FILE, path=path)
+            typed = [list(message) for message in test.corpus]
+            scores = normalisation_scores(test, model.normalise(typed), seed=job.seed)
+            measures = with_counts(scores, messages=len(test))
+            simple = fit(train, "dictionary").normalise(typed)
+            baseline = normalisation_scores(test, simple, seed=job.seed, draws=1)["f1"]
     choices = final.choices(messages, ranked=3)
     changed = [[choice for choice in some if choice.form != choice.typed] for some in choices]
     frequent = Counter((one.typed.lower(), one.form.lower()) for some in changed for one in some)
@@ -173,17 +167,6 @@ def learn(job: Job, settings: Settings) -> Messages:
         baseline=baseline,
         also_from=tuple(role for role in ("text", "lexicon", "meant", "slang") if job.kit.paths(role)),
     )  # fmt: skip
-
-
-def _measured(job: Job, gold: Normalised, fit: Callable[..., Normaliser]) -> tuple[Normaliser, Result, float]:
-    """The model of all annotated messages, figures of one that has not seen a tenth of them on that tenth, and F1 of a
-    dictionary there."""
-    held = np.isin(range(len(gold)), tenth(range(len(gold)), job.seed, "packs/normaliser"))
-    model, train, test, final = job.measured(fit, gold, held, file=FILE, path=job.kit.paths("noisy")[0])
-    typed = [list(message) for message in test.corpus]
-    scores = normalisation_scores(test, model.normalise(typed), seed=job.seed)
-    simple = normalisation_scores(test, fit(train, "dictionary").normalise(typed), seed=job.seed, draws=1)
-    return final, with_counts(scores, messages=len(test)), simple["f1"]
 
 
 def _words(job: Job, sentences: Sequence[Sequence[str]], least: int) -> list[str]:
@@ -214,9 +197,7 @@ def _reason(one: Choice) -> dict[str, Any]:
     return {"typed": clip(one.typed), "form": clip(one.form), "others": others, "why": why, "confidence": sure}
 
 
-NORMALISER = Step(
-    name="normaliser", title="Messages in standard spelling", version=2, needs=("noisy",), writes=(FILE,), learn=learn,
-    findings=Messages, settings={"decode": "joint", "min_count": 2}, wants=("text", "lexicon", "meant", "slang"),
+NORMALISER = declared(
+    "normaliser", 2, (FILE,), learn, Messages,
     check=checked_by(noisy=lambda path: list(read_lines(path)), meant=read_normalised, slang=read_slang),
-    learned="to write messages in standard spelling", after=("segment",), kernels="corpuscle.normalise",
 )  # fmt: skip

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -24,13 +25,13 @@ from corpuscle.figures import Series, draw_arcs, line_plot
 from corpuscle.measure import Result, attachment_by
 from corpuscle.packs import page
 from corpuscle.packs.chapter import Card, Chapter, Findings, Table, between, grade, learned_from, pick
-from corpuscle.packs.step import Job, LeftOut, Settings, Step, by_rule, check_enough, naming
+from corpuscle.packs.step import Job, LeftOut, Settings, Step, by_rule, check_enough, declared, naming
 from corpuscle.packs.systems.alignments import FILE as ALIGNER
 from corpuscle.packs.systems.tagger import FILE as TAGGER
 from corpuscle.parse import BranchingParser, MstParser, PairParser, ProjectedParser, Projection, learning_curve
 from corpuscle.text import Corpus, Treebank
 from corpuscle.text.html import Html, p
-from corpuscle.text.vocab import FIRST
+from corpuscle.text.vocab import FIRST, UNKNOWN
 from corpuscle.text.wording import clip, count, counted, percent
 from corpuscle.words import ExchangeClasses
 
@@ -108,13 +109,7 @@ class Parsed(Findings):
                     "The hardest relations", ("relation", "words", "right heads", "right heads and relations"), rows,
                     (1, 2, 3),
                 ),
-                *(page.PARSES if self.examples else []),
-                *(example.figure() for example in self.examples),
-            ],
-            commands=[
-                ("corpuscle parse apply {model} TAGGED.conllu --confidence", "parse other tagged sentences"),
-                ("corpuscle parse apply {model} TAGGED.conllu --nbest 5", "the five best trees of each"),
-                ("corpuscle parse draw PARSED.conllu -o tree.svg --sentence 1", "a picture of a tree"),
+                *page.parses(example.figure() for example in self.examples),
             ],
             verdict=f"{how}: {percent(uas, 0)} of the words of unseen sentences have the right head{grows}.",
         )  # fmt: skip
@@ -122,14 +117,14 @@ class Parsed(Findings):
     def _course(self) -> Html:
         if len(self.curve) < 2:
             return page.plots([])
-        sizes, *columns = zip(*self.curve, strict=True)
-        shares = [[100 * share for share in column] for column in columns]
-        series = [Series("heads", sizes, *shares[:3]), Series("heads and relations", sizes, *shares[3:])]
+        sizes, *shares = ([100 * value if i else value for value in column]
+                          for i, column in enumerate(zip(*self.curve, strict=True)))  # fmt: skip
         plot = line_plot(
-            series, title="How good with how many trees", x_label="training sentences", y_label="% right", log_x=True,
+            [Series("heads", sizes, *shares[:3]), Series("heads and relations", sizes, *shares[3:])],
+            title="How good with how many trees", x_label="training sentences", y_label="% right", log_x=True,
             x_ticks=sizes,
         )  # fmt: skip
-        gained = columns[0][-1] - columns[0][-2]
+        gained = self.curve[-1][1] - self.curve[-2][1]
         more = f"The last doubling of the trees brought {100 * gained:.1f} points of heads"
         hint = "more trees would go on helping" if gained > 0.005 else "more trees of this kind would help little"
         return page.plots([page.figure(plot, f"{more}; {hint}.")])
@@ -166,19 +161,21 @@ def _examples(held: Treebank, found: Treebank) -> tuple[Drawn, ...]:
     wrong = np.add.reduceat(np.append(held.heads != found.heads, False).astype(np.int64), starts[:-1])
     fitting = np.flatnonzero((lengths > 3) & (lengths <= _LONGEST))
     chosen = fitting[np.lexsort((fitting, -np.minimum(wrong[fitting], 2)))][:_EXAMPLES]
-    examples = []
-    for sentence in chosen.tolist():
-        ours, right = found[sentence : sentence + 1], held.sentence_heads(sentence).tolist()
-        sure = [float(note.rpartition("=")[2]) for note in ours.misc.strings()]
-        examples.append(Drawn(ours.corpus.words(0), ours.heads.tolist(), ours.relations.strings(), sure, right))
-    return tuple(examples)
+    return _drawn(found.select(chosen), held.select(chosen))
 
 
-PARSER = Step(
-    name="parser", title="Dependency parser", version=1, needs=("tagged",), writes=(FILE,), learn=learn,
-    findings=Parsed, check=Job.check_trees, settings={"method": "mst", "order": 2, "points": 3},
-    learned="a dependency parser", kernels="corpuscle.parse",
-)  # fmt: skip
+def _drawn(parsed: Treebank, right: Treebank | None = None) -> tuple[Drawn, ...]:
+    """Parsed sentences, with the heads that are right, if these are known."""
+    relations, starts = parsed.relations.strings(), parsed.corpus.sentence_starts.tolist()
+    sure = [float(note.rpartition("=")[2]) for note in parsed.misc.strings()]
+    return tuple(
+        Drawn([clip(word) for word in parsed.corpus.words(i)], parsed.sentence_heads(i).tolist(), relations[a:b],
+              sure[a:b], None if right is None else right.sentence_heads(i).tolist())
+        for i, (a, b) in enumerate(pairwise(starts))
+    )  # fmt: skip
+
+
+PARSER = declared("parser", 1, (FILE,), learn, Parsed, check=Job.check_trees)
 
 
 PROJECTED_FILE = "models/projected.parser"
@@ -238,10 +235,6 @@ class Projected(Findings):
                 *([page.note("The fainter an arc, the less sure the parser is.")] if self.trees else []),
                 page.plots([tree.figure("A sentence of the other language") for tree in self.trees]),
             ],
-            commands=[
-                ("corpuscle parse apply {model} SENTENCES.conllu", "parse sentences of the other language"),
-                ("corpuscle parse apply {model} SENTENCES.conllu --confidence", "with how sure it is of each arc"),
-            ],
             verdict=self._verdict(),
         )  # fmt: skip
 
@@ -272,17 +265,6 @@ class Projected(Findings):
         )
 
 
-def _bank(text: Corpus) -> Treebank:
-    return Treebank.from_sentences([text.words(i) for i in range(len(text))])
-
-
-def _known(text: Corpus, bank: Treebank) -> float:
-    """The share of the words of a text that a treebank has."""
-    known = set(bank.corpus.vocab.strings[FIRST:])
-    there = np.array([word in known for word in text.vocab.strings])
-    return float(there[text.tokens].mean()) if text.n_tokens else 0.0
-
-
 def _classes(text: Corpus, settings: Settings) -> int:
     """How many word classes a text gets."""
     types = int((text.vocab.counts[FIRST:] > 0).sum())
@@ -294,25 +276,29 @@ def project(job: Job, settings: Settings) -> Projected:
     path, bank = job.kit.paths("tagged")[0], job.trees
     check_enough(path, len(bank), FEWEST_PROJECTED, "sentence")
     bitext = job.parallel.bitext
-    shares = [_known(side, bank) for side in (bitext.source, bitext.target)]
+    known = (side.recode(bank.corpus.vocab).tokens != UNKNOWN for side in (bitext.source, bitext.target))
+    shares = [float(each.sum() / max(1, len(each))) for each in known]
     if max(shares) < _KNOWN:
         raise LeftOut(path, None, "neither side of the translations is in the language of the treebank")
     matrix = load(job.pack / ALIGNER).matrix(bitext)
     own, other = bitext.source, bitext.target
     if shares[1] > shares[0]:
         own, other, matrix = other, own, matrix.transposed()
-    target, judged = _bank(other), None
+    side, target, judged = Treebank.from_sentences(list(own)), Treebank.from_sentences(list(other)), None
     with naming(path):
-        parsed = _by_the_pack(job, _bank(own))
+        parsed = _by_the_pack(job, side)
         if parsed is None:
-            parsed, judged = _by_classes(job, _bank(own), settings)
+            parsed, judged = _by_classes(job, side, settings)
     chosen = {"classes": _classes(target.corpus, settings), **{name: settings[name] for name in ("threshold", "kappa")}}
     model, data = ProjectedParser(tag_layer="classes", **job.common, **chosen), Projection(parsed, target, matrix)
     with naming(job.kit.folder / "parallel"):
         job.fit(model, data, name=PROJECTED_FILE, save=True)
+    lengths = data.target.corpus.lengths
+    shown = data.target.select(np.flatnonzero((lengths >= _SHORTEST) & (lengths <= _LONGEST_DRAWN))[:_DRAWN])
     return Projected(
         pairs=len(data.source), treebank=len(bank), side=int(shares[1] > shares[0]), known=max(shares), judged=judged,
-        arcs=model.provenance_["arcs"], words=model.provenance_["words"], trees=_trees(model, data.target),
+        arcs=model.provenance_["arcs"], words=model.provenance_["words"],
+        trees=_drawn(model.annotate(shown, confidence=True)),
     )  # fmt: skip
 
 
@@ -329,7 +315,7 @@ def _by_the_pack(job: Job, side: Treebank) -> Treebank | None:
 def _by_classes(job: Job, side: Treebank, settings: Settings) -> tuple[Treebank, Judged]:
     """The trees of a parser with word classes in the place of tags, and how often it is right."""
     train, unseen = job.split_trees
-    text = Corpus.from_sentences([each.corpus.words(i) for each in (train, side) for i in range(len(each))])
+    text = Corpus.from_sentences([*train.corpus, *side.corpus])
     parser = PairParser(tag_layer="classes", **job.common)
     parser.classes_ = ExchangeClasses(classes=_classes(text, settings), **job.common).fit(text)
     parser.fit(train)
@@ -338,22 +324,4 @@ def _by_classes(job: Job, side: Treebank, settings: Settings) -> tuple[Treebank,
     return parser.annotate(side), Judged(len(unseen), *right)
 
 
-def _trees(model: ProjectedParser, bank: Treebank) -> tuple[Drawn, ...]:
-    """A few sentences of a fair length with their trees."""
-    fair = np.flatnonzero((bank.corpus.lengths >= _SHORTEST) & (bank.corpus.lengths <= _LONGEST_DRAWN))[:_DRAWN]
-    parsed = model.annotate(bank.select(fair), confidence=True)
-    relations, starts = parsed.relations.strings(), parsed.corpus.sentence_starts
-    sure = [float(note.rpartition("=")[2]) for note in parsed.misc.strings()]
-    return tuple(
-        Drawn([clip(word) for word in parsed.corpus.words(i)], parsed.sentence_heads(i).tolist(),
-              relations[starts[i] : starts[i + 1]], sure[starts[i] : starts[i + 1]])
-        for i in range(len(parsed))
-    )  # fmt: skip
-
-
-PROJECTED = Step(
-    name="projected", title="Parser of the other language", version=3, needs=("tagged", "parallel"),
-    writes=(PROJECTED_FILE,), learn=project, findings=Projected, after=("align", "tagger", "parser"),
-    settings={"classes": "one for ten types, 20 to 200", "threshold": 0.85, "kappa": 4.0},
-    learned="a parser projected to the other language", kernels="corpuscle.parse",
-)  # fmt: skip
+PROJECTED = declared("projected", 3, (PROJECTED_FILE,), project, Projected)

@@ -7,9 +7,9 @@ the same settings, learns from everything and splits the whole text into words, 
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from itertools import accumulate, islice, pairwise
+from itertools import accumulate, pairwise
 from typing import Any
 
 import numpy as np
@@ -17,11 +17,12 @@ import numpy as np
 from corpuscle.measure import Result, segmentation_scores
 from corpuscle.packs import page
 from corpuscle.packs.chapter import Card, Chapter, Findings, grade, pick, with_counts
-from corpuscle.packs.step import FEWEST_SPACES, SEGMENTED, Job, LeftOut, Step, by_rule, naming, part_held, split
+from corpuscle.packs.step import FEWEST_SPACES, SEGMENTED, Job, LeftOut, Step, by_rule, declared, naming
 from corpuscle.segment import NestedSegmenter
 from corpuscle.segment.chain import HISTORY
+from corpuscle.segment.inspection import Example, examples, without
 from corpuscle.text import read_text, write_text
-from corpuscle.text.corpus import Corpus
+from corpuscle.text.heldout import part_held, split
 from corpuscle.text.html import Html, bdi, fragment, h3, p, small, span
 from corpuscle.text.scripts import clusters
 from corpuscle.text.tables import write_table
@@ -30,13 +31,9 @@ from corpuscle.text.wording import clip, count, counted, percent
 
 FILE, WORDS = "models/segment.model", "words.tsv"
 MOST, FEWEST, LETTERS = 200, 30, 40_000_000
-SETTINGS = {"method": "npylm", "order": 2, "sweeps": f"{MOST}; fewer, down to {FEWEST}, for large texts"}
 
-_EXAMPLES, _LONGEST, _DRAWS, _FREQUENT = 24, 60, 50, 40
+_EXAMPLES, _LONGEST, _FREQUENT = 24, 60, 40
 _SURE, _MAYBE, _MOST_LETTERS = 0.8, 0.2, 12
-
-Example = Sequence[tuple[str, bool, float]]
-"""A sentence in letters: each with the chosen cut before it, and the probability of one."""
 
 
 def number_of_sweeps(letters: int) -> int:
@@ -87,10 +84,6 @@ class Segmented(Findings):
             },
             cards=[Card(boundaries, "word boundaries on which two models agree", f"cuts at random: {chance}")],
             body=[*self._in_words(length), self._plots(), *self._frequent(), *self._examples()],
-            commands=[
-                ("corpuscle segment apply {model} TEXT", "split other text into words"),
-                ("corpuscle segment lexicon {model}", "the words it knows"),
-            ],
             verdict=f"{how}: with and without a tenth of the text {boundaries} of the boundaries are the same; as many "
             f"cuts at random would agree on {percent(self.words / max(1, self.letters), 0)}.",
         )  # fmt: skip
@@ -115,7 +108,7 @@ class Segmented(Findings):
         ]  # fmt: skip
 
     def _plots(self) -> Html:
-        rounds, history = list(range(1, len(self.history) + 1)), np.array(self.history)
+        rounds, history = list(range(1, len(self.history) + 1)), list(zip(*self.history, strict=True))
         courses = (
             (0, "log probability", "Has it settled?",
              "In the first half words hardly depend on their neighbours; a line that still rises at the right wants "
@@ -124,8 +117,8 @@ class Segmented(Findings):
             (3, "different words", "The lexicon, round by round", "Words are tried, kept and dropped."),
         )  # fmt: skip
         return page.plots([
-            *(page.curve(name, rounds, history[:, i].tolist(), said, title=title, x_label="rounds over the text",
-                         y_label=name) for i, name, title, said in courses),
+            *(page.curve(name, rounds, history[i], said, title=title, x_label="rounds over the text", y_label=name)
+              for i, name, title, said in courses),
             page.curve(
                 "different words", self.growth["read"], self.growth["types"],
                 "Most languages show nearly a straight line (Heaps' law).", title="How the lexicon grows with the text",
@@ -140,11 +133,8 @@ class Segmented(Findings):
             for i, share in enumerate(self.lengths, 1)
             if share >= 0.005
         )
-        return [
-            h3("The most frequent words"),
-            p(*shown, dir="auto", translate="no"),
-            page.note(f"Letters of a word, by share of the text: {lengths}."),
-        ]
+        said = page.note(f"Letters of a word, by share of the text: {lengths}.")
+        return [h3("The most frequent words"), p(*shown, dir="auto", translate="no"), said]
 
     def _examples(self) -> list[Html]:
         key = p(
@@ -185,7 +175,7 @@ def learn(job: Job, settings: Mapping[str, Any]) -> Segmented:
         cut = lines  # that somebody has cut into words
     train, held_out, groups = split(raw, job.seed)
     with naming(folder):
-        measured = job.fit(model.replace(), train, _without(cut, held_out), name="models/segment.measured.model")
+        measured = job.fit(model.replace(), train, without(cut, held_out), name="models/segment.measured.model")
         final = job.fit(model, raw, cut, name=FILE, save=True)
         words = final.segment(raw)
         unseen, seen = measured.segment(held_out), final.segment(held_out)
@@ -204,49 +194,16 @@ def learn(job: Job, settings: Mapping[str, Any]) -> Segmented:
     agreed = segmentation_scores(seen, unseen, draws=1)
     known = unseen.recode(measured.segment(train).vocab).tokens != UNKNOWN
     return Segmented(
-        letters=job.letters,
-        words=words.n_tokens,
-        types=len(frequent),
-        sweeps=sweeps,
-        max_word=final.max_word_,
-        groups=groups,
-        held_out=with_counts(found, sentences=len(held_out), known=float(known.mean())),
+        letters=job.letters, words=words.n_tokens, types=len(frequent), sweeps=sweeps, max_word=final.max_word_,
+        groups=groups, held_out=with_counts(found, sentences=len(held_out), known=float(known.mean())),
         agreement={name: 1.0 if agreed["f1"] == 1.0 else agreed[name] for name in ("f1", "boundary_f1")},
         history=final.history_[0, 1:, : len(HISTORY)].tolist(),  # nothing is predicted before the first round
         growth={"read": read.tolist(), "types": np.searchsorted(np.sort(first), read, side="left").tolist()},
         lengths=tuple((lengths / max(1, lengths.sum())).tolist()),
         frequent=tuple((clip(word), n) for word, n in frequent[:_FREQUENT]),
-        examples=_examples(measured, held_out, job.seed),
+        examples=examples(measured, held_out[:_EXAMPLES], _LONGEST, job.seed),
         also_from=() if cut is None else ("segmented",),
-    )
+    )  # fmt: skip
 
 
-def _without(lines: Corpus | None, text: Corpus) -> Corpus | None:
-    """Lines whose letters are not among those of a text: what is measured must not have been seen."""
-    if lines is None:
-        return None
-    held = {"".join(words) for words in text}
-    kept = np.array(["".join(words) not in held for words in lines])
-    return lines.select(kept).counted() if kept.any() else None
-
-
-def _examples(model: NestedSegmenter, held_out: Corpus, seed: int) -> tuple[Example, ...]:
-    """Unseen sentences as letters with the chosen cut and the probability of a cut before each."""
-    some = held_out[:_EXAMPLES]
-    words = model.segment(some)
-    letters, probabilities = model.posterior(some, draws=_DRAWS, seed=seed)
-    spelled = letters.vocab.decode(letters.tokens)
-    result = []
-    for i, (first, last) in enumerate(pairwise(letters.starts.tolist())):
-        begins = set(accumulate(map(len, words.words(i)), initial=0))
-        places = accumulate(map(len, spelled[first:last]), initial=0)
-        rows = zip(spelled[first:last], places, probabilities[first:last].tolist(), strict=False)
-        result.append([(letter, at in begins, round(p, 2)) for letter, at, p in islice(rows, _LONGEST)])
-    return tuple(filter(None, result))
-
-
-SEGMENTER = Step(
-    name="segment", title="Word segmenter", version=3, needs=("text",), writes=(FILE, SEGMENTED, WORDS), learn=learn,
-    findings=Segmented, check=Job.check_text, settings=SETTINGS, learned="a word segmenter",
-    kernels="corpuscle.segment", wants=("segmented",),
-)  # fmt: skip
+SEGMENTER = declared("segment", 3, (FILE, SEGMENTED, WORDS), learn, Segmented, check=Job.check_text)

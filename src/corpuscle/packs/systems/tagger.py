@@ -6,28 +6,20 @@ is learned from all of them with the same settings: that is the one in the pack.
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass
-from typing import Any
-
-import numpy as np
 
 from corpuscle.measure import Result, tagging, tagging_by_tag
 from corpuscle.measure.tags import TAG_LAYERS
 from corpuscle.packs import page
 from corpuscle.packs.chapter import Card, Chapter, Findings, Table, between, grade, learned_from
-from corpuscle.packs.step import Job, Settings, Step, check_enough
+from corpuscle.packs.step import Job, Settings, Step, check_enough, declared
 from corpuscle.tag import Tagger
+from corpuscle.tag.inspection import mistakes
 from corpuscle.text.scripts import isolated
-from corpuscle.text.treebank import Treebank
-from corpuscle.text.wording import clip, counted, percent
+from corpuscle.text.wording import counted, percent
 
 FILE = "models/tagger.model"
 FEWEST_SENTENCES = 20  # with fewer, a tenth of them says nothing
-_CONFUSIONS, _ERRORS, _AROUND = 12, 12, 4
-_NAMES = {
-    "upos": "parts of speech", "xpos": "tags of the treebank", "feats": "morphological features", "lemma": "lemmas",
-}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -46,6 +38,7 @@ class Tagged(Findings):
     def chapter(self, step: Step) -> Chapter:
         found, main = self.measures, self.layers[0]
         share, low, high = found[main], found[f"{main}_low"], found[f"{main}_high"]
+        called = step.labels[main]
         simple = calling = new = ""
         if main == "upos" and self.tags:
             most = max(self.tags, key=lambda row: row["words"])
@@ -56,26 +49,25 @@ class Tagged(Findings):
             unknown = counted(int(found["unknown_words"]), "unknown word")
             new = f" Of words that it had met {percent(found['known'])} were right, of {unknown} "
             new += f"{percent(found['unknown'])}."
-        others = "".join(f", {percent(found[name])} of the {_NAMES[name]}" for name in self.layers[1:])
+        others = "".join(f", {percent(found[name])} of the {step.labels[name]}" for name in self.layers[1:])
         names = (*self.layers, "all", "sentence", "known", "unknown")
         how = grade(share, (0.95, "Good"), (0.85, "Usable"), (0, "Weak"))
         return Chapter(
-            headline=f"tagger: {percent(share)} of the {_NAMES[main]} right in unseen sentences",
+            headline=f"tagger: {percent(share)} of the {called} right in unseen sentences",
             figures={
                 "sentences": self.sentences, "held_out": self.held_out,
                 **{name: found[name] for name in names if name in found.figures}, "low": low, "high": high,
             },
-            cards=[Card(percent(share, 0), f"{_NAMES[main]} right in unseen sentences", simple)],
+            cards=[Card(percent(share, 0), f"{called} right in unseen sentences", simple)],
             body=[
                 learned_from(
                     counted(self.sentences, "annotated sentence"), "tagger",
-                    f"gets {percent(share)} of the {_NAMES[main]} right in the {counted(self.held_out, 'sentence')} "
+                    f"gets {percent(share)} of the {called} right in the {counted(self.held_out, 'sentence')} "
                     f"it has not seen {between(low, high)}{others}; {percent(found['sentence'])} of the sentences "
                     f"have no error at all.{new}", "sentences",
                 ),
                 page.plots([page.bars(
-                    [f"{isolated(given)} for {isolated(right)}" for right, given, _ in self.confusions],
-                    [words for *_, words in self.confusions],
+                    [(f"{isolated(given)} for {isolated(right)}", words) for right, given, words in self.confusions],
                     "The most frequent errors in sentences that were held out.",
                     title="Which tag is found for which", value_label="words",
                 )]),
@@ -88,11 +80,6 @@ class Tagged(Findings):
                     "Words that came out wrong", ("before", "word", "after", "found", "right", "word"),
                     [(*error, "" if known else "unknown") for *error, known in self.errors],
                 ),
-            ],
-            commands=[
-                ("corpuscle tag apply {model} TEXT", "tag a text, one sentence a line"),
-                ("corpuscle tag apply {model} RAW --raw", "tag running text"),
-                ("corpuscle tag evaluate GOLD.conllu --model {model} --by tag", "how many are right, tag by tag"),
             ],
             verdict=f"{how}: {percent(share, 0)} of the words of unseen sentences are right{calling}.",
         )  # fmt: skip
@@ -107,24 +94,8 @@ def learn(job: Job, settings: Settings) -> Tagged:
     found, known = tagger.annotate(held.without(*TAG_LAYERS.values())), tagger.known(held)
     measures = tagging(held, found, known, seed=job.seed)
     layers = tuple(name for name in TAG_LAYERS if name in measures.figures)
-    mistakes = _mistakes(held, found, tagger.layers_[0], known.tolist())
-    return Tagged(len(bank), len(held), layers, measures, tuple(tagging_by_tag(held, found)), *mistakes)
+    wrong = mistakes(held, found, tagger.layers_[0], known.tolist())
+    return Tagged(len(bank), len(held), layers, measures, tuple(tagging_by_tag(held, found)), *wrong)
 
 
-def _mistakes(gold: Treebank, found: Treebank, layer: str, known: list[bool]) -> tuple[Any, Any]:
-    """Which tags are taken for which, and the first words with a wrong tag, with the words around them."""
-    wanted, given = getattr(gold, layer).strings(), getattr(found, layer).strings()
-    confused = Counter((a, b) for a, b in zip(wanted, given, strict=True) if a != b)
-    errors = []
-    for at in [i for i, (a, b) in enumerate(zip(wanted, given, strict=True)) if a != b][:_ERRORS]:
-        sentence = int(np.searchsorted(gold.corpus.sentence_starts, at, side="right")) - 1
-        words, i = gold.corpus.words(sentence), at - int(gold.corpus.sentence_starts[sentence])
-        around = " ".join(words[max(0, i - _AROUND) : i]), words[i], " ".join(words[i + 1 : i + 1 + _AROUND])
-        errors.append((*map(clip, around), given[at], wanted[at], known[at]))
-    return tuple((a, b, n) for (a, b), n in confused.most_common(_CONFUSIONS)), tuple(errors)
-
-
-TAGGER = Step(
-    name="tagger", title="Tagger", version=1, needs=("tagged",), writes=(FILE,), learn=learn, findings=Tagged,
-    check=Job.check_trees, settings={"method": "crf"}, learned="a tagger", kernels="corpuscle.tag",
-)  # fmt: skip
+TAGGER = declared("tagger", 1, (FILE,), learn, Tagged, check=Job.check_trees)

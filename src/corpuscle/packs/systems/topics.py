@@ -19,22 +19,18 @@ from corpuscle.figures.svg import colour_of
 from corpuscle.measure import Result
 from corpuscle.packs import page
 from corpuscle.packs.chapter import Card, Chapter, Findings, Table, between, grade, pick
-from corpuscle.packs.step import Job, LeftOut, Settings, Step, by_rule, check_enough, held_documents, naming
-from corpuscle.text.corpus import Corpus
+from corpuscle.packs.step import Job, LeftOut, Settings, Step, by_rule, check_enough, declared, naming
+from corpuscle.text.heldout import held_documents
 from corpuscle.text.html import Html, element, fragment, h3, p, span
 from corpuscle.text.scripts import isolated
 from corpuscle.text.tables import write_table
 from corpuscle.text.wording import clip, counted, percent
-from corpuscle.topics import NgramTopicModel, document_topics, mark, pick_documents, summaries
+from corpuscle.topics import NgramTopicModel, document_topics, pick_documents, summaries
+from corpuscle.topics.inspection import beginnings
 
 FILE, TABLE, DOCUMENTS = "models/topics.model", "topics.tsv", "documents.tsv"
 FEWEST_DOCUMENTS = 20
 MOST, FEWEST, WORDS = 200, 15, 1_000_000
-SETTINGS = {
-    "method": "switching", "sampler": "table", "order": 3, "min_count": 2,
-    "topics": "square root of the documents, 5 to 50", "sweeps": f"{MOST}; fewer, down to {FEWEST}, for large texts",
-    "sweeps_without_topics": 50, "particles": 10,
-}  # fmt: skip
 
 _WORDS, _PHRASES, _EXAMPLES, _MARKED, _LONGEST = 12, 6, 3, 2, 160
 _WIDTH = 460.0
@@ -114,13 +110,10 @@ class Topics(Findings):
                   "above. It has learned from these documents too, so it knows them better than it would know new "
                   "ones."),
                 page.plots([
-                    page.figure(
-                        shaded_text(
-                            text["sentences"], text["topical"], text["topics"],
-                            title=f"Document {isolated(text['name'][-60:])}", width=_WIDTH,
-                        ),
-                        "The stronger the ground, the likelier a word comes from a topic, which the colour tells.",
-                    )
+                    page.figure(shaded_text(
+                        text["sentences"], text["topical"], text["topics"],
+                        title=f"Document {isolated(text['name'][-60:])}", width=_WIDTH,
+                    ), "The stronger the ground, the likelier a word comes from a topic, which the colour tells.")
                     for text in self.marked
                 ]),
                 page.plots([page.curve(
@@ -128,12 +121,6 @@ class Topics(Findings):
                     "A line that still rises at the right wants more rounds.", title="Has it settled?",
                     x_label="rounds over the text", y_label="log probability",
                 )]),
-            ],
-            commands=[
-                ("corpuscle topics show {model}", "the topics with their words and phrases"),
-                ("corpuscle topics apply {model} DOCUMENTS", "what new documents are about"),
-                ("corpuscle topics mark {model} DOCUMENT", "how topical each word of a document is"),
-                ("corpuscle topics perplexity {model} DOCUMENTS", "how well the model predicts documents"),
             ],
             verdict=f"{how}: unseen documents are predicted {than} with them.",
         )  # fmt: skip
@@ -164,9 +151,8 @@ def learn(job: Job, settings: Settings) -> Topics:
     sweeps = by_rule(settings["sweeps"], number_of_sweeps(text.n_tokens))
     training, unseen = pick_documents(text, ~held).counted(), pick_documents(text, held)
     same = {"order": settings["order"], "min_count": settings["min_count"], **job.common}
-    topical = NgramTopicModel(
-        method=settings["method"], sweeps=sweeps, topics=topics, sampler=settings["sampler"], **same
-    )
+    how = {name: settings[name] for name in ("method", "sampler")}
+    topical = NgramTopicModel(sweeps=sweeps, topics=topics, **how, **same)
     plain = NgramTopicModel(method="hpylm", sweeps=max(sweeps, settings["sweeps_without_topics"]), **same)
     with naming(folder):
         job.fit(plain, training, name="models/topics.plain.model")
@@ -179,14 +165,12 @@ def learn(job: Job, settings: Settings) -> Topics:
     }
     read = document_topics(final, text, particles=particles, seed=job.seed)
     shares = np.array([document.shares for document in read])
-    shown = [
-        {
-            "number": topic.number, "share": topic.share, "words": [clip(word) for word, _ in topic.words],
-            "phrases": [clip(phrase.text) for phrase in topic.phrases],
-            "documents": [read[i].name for i in np.argsort(-shares[:, topic.number - 1])[:_EXAMPLES]],
-        }
+    shown = tuple(
+        {"number": topic.number, "share": topic.share, "words": [clip(word) for word, _ in topic.words],
+         "phrases": [clip(phrase.text) for phrase in topic.phrases],
+         "documents": [read[i].name for i in np.argsort(-shares[:, topic.number - 1])[:_EXAMPLES]]}
         for topic in summaries(final, _WORDS, _PHRASES)
-    ]  # fmt: skip
+    )  # fmt: skip
     rows = (
         (each.number, each.share, " ".join(word for word, _ in each.words), " | ".join(p.text for p in each.phrases))
         for each in summaries(final, 50, 50)
@@ -196,34 +180,10 @@ def learn(job: Job, settings: Settings) -> Topics:
     write_table(job.pack / DOCUMENTS, heading, ((each.name, each.words, *each.shares) for each in read))
     return Topics(
         documents=documents, words=text.n_tokens, topics=topics, sweeps=sweeps,
-        held_out={"documents": int(held.sum()), "words": unseen.n_tokens}, measures=measures, topics_shown=tuple(shown),
+        held_out={"documents": int(held.sum()), "words": unseen.n_tokens}, measures=measures, topics_shown=shown,
         history=tuple(final.history_.tolist()),
-        marked=_marked(final, text, np.flatnonzero(held)[:_MARKED], job.seed, particles),
+        marked=beginnings(final, text, np.flatnonzero(held)[:_MARKED], _LONGEST, job.seed, particles),
     )  # fmt: skip
 
 
-def _marked(model: NgramTopicModel, text: Corpus, chosen: np.ndarray, seed: int, particles: int) -> Table:
-    """The beginnings of some documents: words by sentence, how topical each word is, and its topic."""
-    some = pick_documents(text, chosen)
-    assert some.document_starts is not None and some.labels is not None
-    result = []
-    for number, found in enumerate(mark(model, some, particles=particles, seed=seed)):
-        first, last = some.document_starts[number : number + 2]
-        sentences: list[list[str]] = []
-        for sentence in some[int(first) : int(last)]:
-            if sum(map(len, sentences)) + len(sentence) > _LONGEST and sentences:
-                break
-            sentences.append([clip(word) for word in sentence])
-        n = sum(map(len, sentences))
-        result.append({
-            "name": some.labels[number], "sentences": sentences, "topical": np.round(found.topical[:n], 3).tolist(),
-            "topics": found.topics[:n].tolist(),
-        })  # fmt: skip
-    return tuple(result)
-
-
-TOPICS = Step(
-    name="topics", title="Topics", version=4, needs=("text",), writes=(FILE, TABLE, DOCUMENTS), learn=learn,
-    findings=Topics, check=Job.check_text, settings=SETTINGS, after=("segment",), learned="topics",
-    kernels="corpuscle.topics",
-)  # fmt: skip
+TOPICS = declared("topics", 4, (FILE, TABLE, DOCUMENTS), learn, Topics, check=Job.check_text)

@@ -14,10 +14,11 @@ import numpy as np
 from corpuscle.measure import Result, bleu
 from corpuscle.packs import page
 from corpuscle.packs.chapter import Card, Chapter, Findings, amount, between, grade, learned_from, pick
-from corpuscle.packs.step import Job, Settings, Step, check_enough, naming, tenth
+from corpuscle.packs.step import Job, Settings, Step, check_enough, declared, naming
 from corpuscle.packs.systems.alignments import LINKS
 from corpuscle.text import Bitext
 from corpuscle.text.alignments import read_pharaoh
+from corpuscle.text.heldout import tenth
 from corpuscle.text.wording import beginning, counted, percent
 from corpuscle.translate import PhraseTranslator
 
@@ -69,10 +70,6 @@ class Drafts(Findings):
                     "Drafts of unseen sentences", ("sentence", "draft", "translation in the file"), self.examples
                 ),
             ],
-            commands=[
-                ("corpuscle translate apply {model} SENTENCES", "a draft of each sentence"),
-                ("corpuscle translate apply {model} SENTENCES --nbest 5", "the five best of each"),
-            ],
             verdict=f"{how}, {much}: BLEU {score:.0f}, where 100 are the very words of the other translator; "
             f"{percent(self.unknown, 0)} of the words of new sentences are unknown.",
         )  # fmt: skip
@@ -103,8 +100,4 @@ def learn(job: Job, settings: Settings) -> Drafts:
     )  # fmt: skip
 
 
-TRANSLATOR = Step(
-    name="translate", title="Draft translator", version=1, needs=("parallel",), writes=(FILE,), learn=learn,
-    findings=Drafts, settings={"method": "phrase", "aligner": "fertility", "measured_on": 1000}, after=("align",),
-    learned="a draft translator", kernels="corpuscle.translate",
-)  # fmt: skip
+TRANSLATOR = declared("translate", 1, (FILE,), learn, Drafts)

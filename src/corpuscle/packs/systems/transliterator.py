@@ -19,10 +19,11 @@ from corpuscle.figures import phrase_lattice
 from corpuscle.measure import Result, news_measures
 from corpuscle.packs import page
 from corpuscle.packs.chapter import Card, Chapter, Findings, Table, between, grade, learned_from, pick
-from corpuscle.packs.step import Job, LeftOut, Settings, Step, check_enough, naming, tenth, wrong_files
+from corpuscle.packs.step import Job, LeftOut, Settings, Step, check_enough, declared, naming, wrong_files
+from corpuscle.text.heldout import tenth
 from corpuscle.text.html import p
 from corpuscle.text.pairs import Pair, read_pairs
-from corpuscle.text.scripts import clusters, isolated
+from corpuscle.text.scripts import isolated
 from corpuscle.text.wording import clip, count, counted, percent
 from corpuscle.transliterate import (
     CombinedTransliterator,
@@ -31,16 +32,12 @@ from corpuscle.transliterate import (
     PhraseTransliterator,
     Transliterator,
 )
+from corpuscle.transliterate.inspection import difference
 
 FILE = "models/names.model"
 NETWORK = "models/names-network.model"
-SETTINGS: dict[str, Any] = {
-    "method": "the best of phrase, neural and combined", "candidates": 20, "neural_from": 2000,
-    "network": {"preset": "tiny"},
-}  # fmt: skip
 FEWEST_NAMES = 100  # with fewer, nine tenths of nine tenths are too few to learn from
 _ERRORS, _CONFUSIONS, _DRAWN, _WAYS, _TUNING = 12, 10, 2, 4, 500
-_NAMES = {"phrase": "phrases of letters", "neural": "a network", "combined": "both together"}
 
 Ways = tuple[str, tuple[tuple[str, tuple[tuple[str, str], ...]], ...]]
 """A word with the best ways to write it: the whole and its phrases."""
@@ -70,8 +67,8 @@ class Written(Findings):
         tuned = f"were tuned on {counted(self.tuned_on, 'name')} of the other nine tenths"
         if not self.rounds:
             tuned = "are those it began with: the other nine tenths gave nothing to tune them on"
-        shares = ", ".join(f"{_NAMES[name]} {percent(share)}" for name, share in self.rivals.items())
-        chosen = f"Measured on the same unseen names: {shares}. In the pack: {_NAMES[self.chosen]}."
+        shares = ", ".join(f"{step.labels[name]} {percent(share)}" for name, share in self.rivals.items())
+        chosen = f"Measured on the same unseen names: {shares}. In the pack: {step.labels[self.chosen]}."
         how = grade(found["acc"], (0.7, "Good"), (0.4, "Useful with several candidates"), (0, "Weak"))
         return Chapter(
             headline=f"transliterator: {acc} of {counted(self.held_out, 'unseen name')} right at the first try",
@@ -95,8 +92,8 @@ class Written(Findings):
                         "An unseen name, piece by piece; the best way is on top.",
                     ) for word, ways in self.lattices if ways),
                     page.bars(
-                        [f"{isolated(found) or '∅'} for {isolated(wanted) or '∅'}"
-                         for found, wanted, _ in self.confusions], [n for *_, n in self.confusions],
+                        [(f"{isolated(found) or '∅'} for {isolated(wanted) or '∅'}", n)
+                         for found, wanted, n in self.confusions],
                         "Where the answer and the right one part; ∅ is nothing.", title="What is written for what",
                         value_label="wrong names",
                     ),
@@ -107,10 +104,6 @@ class Written(Findings):
                      for row in self.errors], (3,),
                     f"{counted(self.wrong, 'name')} of {count(self.held_out)} came out wrong. The first:",
                 ),
-            ],
-            commands=[
-                ("corpuscle transliterate apply {model} NAMES", "write names in the other script"),
-                ("corpuscle transliterate apply {model} NAMES --nbest 5", "the five best ways to write each"),
             ],
             verdict=f"{how}: {exactly} of unseen names are written exactly as wanted at the first attempt, {simple} "
             "letter by letter.",
@@ -154,14 +147,12 @@ def _learned(job: Job, pairs: list[Pair], settings: Settings) -> Written:
     chosen = max(measures, key=lambda name: measures[name]["acc"])
     _final(job, pairs, model, rivals[chosen], settings["network"]).save(job.pack / FILE)
     wrong: list[dict[str, Any]] = [
-        {
-            "source": clip(pair.source), "found": clip(found[0]) if found else "", "wanted": clip(wanted[0]),
-            "rank": next((rank for rank, target in enumerate(found, 1) if target in wanted), None),
-        }
+        {"source": clip(pair.source), "found": clip(found[0]) if found else "", "wanted": clip(wanted[0]),
+         "rank": next((rank for rank, target in enumerate(found, 1) if target in wanted), None)}
         for pair, found, wanted in zip(test, answers[chosen], references, strict=True)
         if not found or found[0] not in wanted
     ]  # fmt: skip
-    confused = Counter(_difference(row["found"], row["wanted"]) for row in wrong)
+    confused = Counter(difference(row["found"], row["wanted"]) for row in wrong)
     words = list(dict.fromkeys(max(normal(pair.source).split(), key=len) for pair in test))
     ways = {word: model.derivations(word, _WAYS) for word in words[:_DRAWN] if chosen == "phrase"}
     lattices = tuple((w, tuple((best, tuple(pieces)) for (best, _), pieces in found)) for w, found in ways.items())
@@ -171,8 +162,7 @@ def _learned(job: Job, pairs: list[Pair], settings: Settings) -> Written:
         baseline=news_measures(written(LetterMap().fit(train)), references, seed=job.seed)["acc"],
         errors=tuple(wrong[:_ERRORS]),
         confusions=tuple((found, wanted, n) for (found, wanted), n in confused.most_common(_CONFUSIONS)),
-        wrong=len(wrong),
-        lattices=lattices,
+        wrong=len(wrong), lattices=lattices,
     )  # fmt: skip
 
 
@@ -200,22 +190,4 @@ def _final(
     return chosen.with_models(phrase, job.fit(network, pairs, None, name=NETWORK))
 
 
-def _difference(found: str, wanted: str) -> tuple[str, str]:
-    """What is left of two strings without the grapheme clusters that they have in common at the beginning and end.
-
-    >>> _difference("karan", "kiran")
-    ('a', 'i')
-    """
-    a, b = list(clusters(found)), list(clusters(wanted))
-    while a and b and a[0] == b[0]:
-        del a[0], b[0]
-    while a and b and a[-1] == b[-1]:
-        del a[-1], b[-1]
-    return "".join(a), "".join(b)
-
-
-TRANSLITERATOR = Step(
-    name="names", title="Transliterator of names", version=4, needs=("names",), writes=(FILE,), learn=learn,
-    findings=Written, check=check, settings=SETTINGS, learned="a transliterator of names",
-    kernels="corpuscle.transliterate",
-)  # fmt: skip
+TRANSLITERATOR = declared("names", 4, (FILE,), learn, Written, check=check)

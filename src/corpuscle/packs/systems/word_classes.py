@@ -20,14 +20,13 @@ import numpy as np
 from corpuscle.figures import LeafShown, merge_tree
 from corpuscle.packs import page
 from corpuscle.packs.chapter import Card, Chapter, Findings, Table, pick
-from corpuscle.packs.step import Job, Settings, Step
+from corpuscle.packs.step import Job, Settings, Step, declared
 from corpuscle.text.html import element, h3, p
 from corpuscle.text.vocab import FIRST
 from corpuscle.text.wording import clip, counted, percent
 from corpuscle.words import ExchangeClasses, tree_shown
 
 FILE = "models/classes.model"
-SETTINGS = {"method": "exchange", "classes": "square root of the words that occur at least twice"}
 _MOST_CLASSES, _WORDS_SHOWN, _BARS, _SHOWN = 1000, 12, 10, 24
 _LEAVES = 40  # the picture of the tree has at most this number of classes
 
@@ -82,8 +81,7 @@ class Classes(Findings):
                   f"tells {bits:.2f} bits about the class of the next. The number of classes follows a rule (the "
                   f"{step.settings['classes']}); the last command below learns another number of them."),
                 page.plots([page.bars(
-                    [clip(" ".join(c["words"][:2]), 24) for c in classes[:_BARS]],
-                    [round(100 * c["share"], 1) for c in classes[:_BARS]],
+                    [(clip(" ".join(c["words"][:2]), 24), round(100 * c["share"], 1)) for c in classes[:_BARS]],
                     f"{half} of {grouped} cover half of the text.", title="The largest classes",
                     value_label="% of the text; named by the two most frequent words",
                 )]),
@@ -94,12 +92,6 @@ class Classes(Findings):
                   "that want features of several grains."),
                 page.plots([page.figure(merge_tree(leaves, self.tree["merges"], self.tree["values"]), natural=True)]),
                 h3("All classes, the largest first"), page.grid(cards),
-            ],
-            commands=[
-                ("corpuscle classes show {model}", "the classes with their words"),
-                ("corpuscle classes export {model}", "a list of words with their classes"),
-                ("corpuscle classes export {model} --format paths", "a list of words with the paths of their classes"),
-                ("corpuscle classes train TEXT -o classes.model --classes 50", "classes of another grain"),
             ],
             verdict=f"The class of a word tells {bits:.1f} bits about the class of the next one; 0 would be chance. "
             f"{types} were placed, the rare ones by little evidence.",
@@ -124,7 +116,4 @@ def learn(job: Job, settings: Settings) -> Classes:
     return Classes(tuple(classes), len(text.vocab) - FIRST, bits, passes, tree)
 
 
-WORD_CLASSES = Step(
-    name="classes", title="Word classes", version=3, needs=("text",), writes=(FILE,), learn=learn, findings=Classes,
-    check=Job.check_text, settings=SETTINGS, after=("segment",), kernels="corpuscle.words",
-)  # fmt: skip
+WORD_CLASSES = declared("classes", 3, (FILE,), learn, Classes, check=Job.check_text)

@@ -16,13 +16,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from corpuscle.errors import InputError, SettingError, warn
 from corpuscle.figures.maps import Place, place_map
 from corpuscle.packs import page
 from corpuscle.packs.chapter import Card, Chapter, Findings, Table, amount, pick
-from corpuscle.packs.step import Job, LeftOut, Settings, Step, by_rule, check_enough
+from corpuscle.packs.step import Job, LeftOut, Settings, Step, by_rule, check_enough, declared
 from corpuscle.packs.systems.word_classes import number_of_classes
 from corpuscle.text.conllu import read_conllu
 from corpuscle.text.corpus import Corpus
@@ -30,17 +28,11 @@ from corpuscle.text.html import Html, bdi, element, fragment, h3, p
 from corpuscle.text.vocab import FIRST
 from corpuscle.text.wording import clip, count, counted, percent
 from corpuscle.words import Forest, HmmClasses, PpmiVectors, ambiguous_words, forest_of, map_shown
+from corpuscle.words.inspection import alike, of_middle_frequency
 
 FILE, SENSES = "models/vectors.model", "models/senses.model"
 FEWEST, MOST_DIMENSIONS, MOST_CLASSES = 20, 100, 128
-SETTINGS = {
-    "method": "ppmi",
-    "min_count": 5,
-    "dimensions": f"a quarter of the words that occur so often, at most {MOST_DIMENSIONS}",
-    "senses": f"hidden Markov, as many classes as words have, at most {MOST_CLASSES}",
-    "passes": "10; fewer for large texts",
-}
-_ASKED, _SHOWN, _NEIGHBOURS, _ON_MAP, _AROUND = 500, 24, 8, 8, 8
+_SHOWN, _NEIGHBOURS, _ON_MAP, _AROUND = 24, 8, 8, 8
 _AMBIGUOUS, _LEAST, _SHARE, _OTHERS, _LONGEST = 12, 20, 0.1, 8, 30
 
 
@@ -64,16 +56,12 @@ def number_of_passes(tokens: int) -> int:
 
 def _trees(job: Job, fewest: int) -> Forest | None:
     """The trees of the kit, if they have at least the ``fewest`` words."""
-    parts = []
-    for path in job.kit.paths("tagged"):
-        try:
-            bank = read_conllu(path)
-            if not (bank.heads >= 0).any():
-                continue
-            parts.append(forest_of(bank, "tree"))
-        except InputError as error:
-            warn(f"no senses from trees: {error}")
-            return None
+    try:
+        banks = [read_conllu(path) for path in job.kit.paths("tagged")]
+        parts = [forest_of(bank, "tree") for bank in banks if (bank.heads >= 0).any()]
+    except InputError as error:
+        warn(f"no senses from trees: {error}")
+        return None
     return Forest.joined(parts) if parts and sum(part.n_tokens for part in parts) >= fewest else None
 
 
@@ -114,16 +102,12 @@ class Vectors(Findings):
             card = Card(alike, f"nearest neighbours that behave alike, of {words}", f"any word: {chance}")
             verdict += f" The nearest neighbour of a word behaves as it does in {alike} of the cases, any word in "
             verdict += f"{chance}."
-        rows = [
-            (
-                bdi(clip(each["word"]), class_="word"), count(each["count"]),
-                fragment(*(
-                    fragment(bdi(clip(word), class_="word"), f"\u00a0{cosine:.2f}")
-                    for word, cosine in each["neighbours"]
-                ), between=" · "),
-            )
-            for each in self.nearest
-        ]  # fmt: skip
+
+        def near(each: Mapping[str, Any]) -> Html:
+            named = (fragment(page.words([word]), f"\u00a0{cosine:.2f}") for word, cosine in each["neighbours"])
+            return fragment(*named, between=" · ")
+
+        rows = [(page.words([each["word"]]), count(each["count"]), near(each)) for each in self.nearest]
         return Chapter(
             headline=f"word vectors: {words} in {counted(self.dimensions, 'dimension')}; "
             f"{counted(len(self.senses), 'word')} of several senses shown",
@@ -139,11 +123,6 @@ class Vectors(Findings):
                 p("The most frequent words (after those that make up half of the text, if there are others), with "
                   "the words whose vectors are nearest; a cosine of 1 is the same direction, 0 is none in common."),
                 page.table(("word", "times", "nearest"), rows, (1,)), *self._senses(),
-            ],
-            commands=[
-                ("corpuscle vectors nearest {model} WORD", "the words nearest to a word"),
-                ("corpuscle vectors map {model} WORD -o map.svg", "a map of a word and its neighbours"),
-                ("corpuscle vectors export {model} -o vectors.txt", "all vectors, in the format of word2vec"),
             ],
             verdict=verdict,
         )  # fmt: skip
@@ -204,77 +183,47 @@ def learn(job: Job, settings: Settings) -> Vectors:
         vectors = job.fit(PpmiVectors(**chosen, **job.common), text, name=FILE, save=True)
     except SettingError as error:  # words that hardly ever stand together span few directions
         raise LeftOut(folder, None, str(error)) from None
-    shown = _middle(text, least, vectors)
-    counts = [int(text.vocab.counts[text.vocab.id(word)]) for word in shown]
+    shown, vocab = of_middle_frequency(text, least, vectors, _SHOWN), text.vocab
     source: Corpus | Forest = _trees(job, text.n_tokens) or text
     model = _senses(job, source, settings)
-    alike, by_chance, compared = _alike(vectors, model)
+    agreeing, by_chance, compared = alike(vectors, model)
     return Vectors(
         **chosen, words=words, tokens=text.n_tokens,
-        nearest=tuple(
-            {"word": word, "count": n, "neighbours": vectors.nearest(word, _NEIGHBOURS)}
-            for word, n in zip(shown, counts, strict=True)
-        ),
+        nearest=tuple({"word": word, "count": int(vocab.counts[vocab.id(word)]),
+                       "neighbours": vectors.nearest(word, _NEIGHBOURS)} for word in shown),
         map=tuple(map_shown(vectors, shown[:_ON_MAP], _AROUND)), structure=model.structure, classes=model.n_classes_,
         passes=len(model.history_) - 1, read=model.n_tokens_, least=_LEAST, share=_SHARE,
-        senses=tuple(_described(model, source)), alike=alike, alike_by_chance=by_chance, compared=compared,
+        senses=tuple(_described(model, source)), alike=agreeing, alike_by_chance=by_chance, compared=compared,
         also_from=("tagged",) if model.structure == "tree" else (),
     )  # fmt: skip
 
 
-def _alike(vectors: PpmiVectors, model: HmmClasses) -> tuple[float, float, int]:
-    """How often vectors and hidden classes agree, how often by chance, and of how many words."""
-    words = [word for word in vectors.vocab_.strings[FIRST:] if word in model.vocab_]
-    sizes = np.bincount([model.class_of(word) for word in words], minlength=model.n_classes_) / max(1, len(words))
-    asked = [word for word in words[:_ASKED] if vectors.vectors_of([word]).any()]
-    nearest = [(word, near[0][0]) for word in asked if (near := vectors.nearest(word, 1))]
-    pairs = [(model.class_of(word), model.class_of(other)) for word, other in nearest if other in model.vocab_]
-    same, chance = [float(a == b) for a, b in pairs], [sizes[a] for a, _ in pairs]
-    return float(np.mean(same or [0.0])), float(np.mean(chance or [0.0])), len(pairs)
-
-
-def _middle(text: Corpus, least: int, vectors: PpmiVectors) -> list[str]:
-    """Words to show: the most frequent ones after those that make up half of the text, where they are frequent
-    enough; otherwise all that are."""
-    counts = text.vocab.counts
-    order = np.argsort(-counts[FIRST:], kind="stable") + FIRST
-    after = order[np.cumsum(counts[order]) > counts[FIRST:].sum() / 2]
-    kept = [id for id in after if counts[id] >= least] or [id for id in order if counts[id] >= least]
-    words = (text.vocab.word(int(id)) for id in kept)
-    return [word for word in words if vectors.vectors_of([word]).any()][:_SHOWN]
-
-
 def _senses(job: Job, source: Corpus | Forest, settings: Settings) -> HmmClasses:
-    corpus = source.corpus if isinstance(source, Forest) else source
+    corpus, structure = (source.corpus, "tree") if isinstance(source, Forest) else (source, "chain")
     counts = corpus.vocab.counts[FIRST:]
-    model = HmmClasses(
-        classes=min(MOST_CLASSES, number_of_classes(counts[counts > 0])),
-        structure="tree" if isinstance(source, Forest) else "chain",
-        passes=by_rule(settings["passes"], number_of_passes(corpus.n_tokens)),
-        **job.common,
-    )
+    classes = min(MOST_CLASSES, number_of_classes(counts[counts > 0]))
+    passes = by_rule(settings["passes"], number_of_passes(corpus.n_tokens))
+    model = HmmClasses(classes=classes, structure=structure, passes=passes, **job.common)
     return job.fit(model, source, name=SENSES, save=True)
 
 
 def _described(model: HmmClasses, source: Corpus | Forest) -> list[dict[str, Any]]:
     """Ambiguous words as plain data, their sentences cut to what stands around them."""
-    result = []
-    for word in ambiguous_words(model, source, _AMBIGUOUS, _LEAST, _SHARE, _OTHERS):
-        senses = []
-        for sense in word.classes:
-            first = max(0, min(sense.place - _LONGEST // 2, len(sense.sentence) - _LONGEST))
-            kept = [clip(each) for each in sense.sentence[first : first + _LONGEST]]
-            senses.append({
-                "class": sense.number, "share": sense.share, "words": [clip(each) for each in sense.words],
-                "sentence": kept, "place": sense.place - first,
-                "cut": [first > 0, first + _LONGEST < len(sense.sentence)],
-            })  # fmt: skip
-        result.append({"word": clip(word.word), "count": word.tokens, "ambiguity": word.ambiguity, "senses": senses})
-    return result
+
+    def shown(sense: Any) -> dict[str, Any]:
+        first = max(0, min(sense.place - _LONGEST // 2, len(sense.sentence) - _LONGEST))
+        last = first + _LONGEST
+        return {
+            "class": sense.number, "share": sense.share, "words": [*map(clip, sense.words)],
+            "sentence": [*map(clip, sense.sentence[first:last])], "place": sense.place - first,
+            "cut": [first > 0, last < len(sense.sentence)],
+        }  # fmt: skip
+
+    return [
+        {"word": clip(word.word), "count": word.tokens, "ambiguity": word.ambiguity,
+         "senses": [shown(sense) for sense in word.classes]}
+        for word in ambiguous_words(model, source, _AMBIGUOUS, _LEAST, _SHARE, _OTHERS)
+    ]  # fmt: skip
 
 
-WORD_VECTORS = Step(
-    name="vectors", title="Word vectors and senses", version=3, needs=("text",), writes=(FILE, SENSES), learn=learn,
-    findings=Vectors, check=Job.check_text, settings=SETTINGS, after=("segment",), kernels="corpuscle.words",
-    wants=("tagged",), learned="word vectors and senses",
-)  # fmt: skip
+WORD_VECTORS = declared("vectors", 3, (FILE, SENSES), learn, Vectors, check=Job.check_text)
