@@ -84,6 +84,14 @@ def default_workers() -> int:
     return os.cpu_count() or 1
 
 
+def starts_of(lengths: Iterable[int] | np.ndarray) -> np.ndarray:
+    """Offsets from lengths: int64 (n + 1), beginning with 0."""
+    lengths = np.asarray(list(lengths) if not isinstance(lengths, np.ndarray) else lengths, np.int64)
+    starts = np.zeros(len(lengths) + 1, np.int64)
+    np.cumsum(lengths, out=starts[1:])
+    return starts
+
+
 def chunks_of(weights: np.ndarray, target: int) -> np.ndarray:
     """Cut items into consecutive chunks of about ``target`` total weight: int64 (n_chunks + 1,), where chunks begin.
 

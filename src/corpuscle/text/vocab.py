@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from corpuscle.errors import InputError
+from corpuscle.scale import starts_of
 from corpuscle.text.files import AnyPath, read_lines, write_atomically
 
 if TYPE_CHECKING:
@@ -32,14 +33,6 @@ MARKUP = ("<unk>", "<s>", "</s>")
 
 _LARGE = 20_000
 """From this size on words are found by the compiled index: a dictionary of Python strings would take long to make."""
-
-
-def starts_of(lengths: Iterable[int] | np.ndarray) -> np.ndarray:
-    """Offsets from lengths: int64 (n + 1), beginning with 0."""
-    lengths = np.asarray(list(lengths) if not isinstance(lengths, np.ndarray) else lengths, np.int64)
-    starts = np.zeros(len(lengths) + 1, np.int64)
-    np.cumsum(lengths, out=starts[1:])
-    return starts
 
 
 def items_of(starts: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -26,8 +26,7 @@ import numpy as np
 
 from corpuscle.compiled import frozen, kernel, part, prefetch
 from corpuscle.engine.ngrams.trie import find as search
-from corpuscle.scale import chunks_of
-from corpuscle.text.corpus import starts_of
+from corpuscle.scale import chunks_of, starts_of
 
 _CELLS_A_CALL = 2_000_000
 

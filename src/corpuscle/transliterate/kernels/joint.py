@@ -38,8 +38,7 @@ from corpuscle.compiled import frozen, kernel, part
 from corpuscle.engine.dp import MAX, SUM
 from corpuscle.engine.phrase_extraction import Linked, Occurrences, intern, sorted_links
 from corpuscle.engine.phrase_extraction import linked as as_linked
-from corpuscle.scale import chunks_of
-from corpuscle.text.corpus import starts_of
+from corpuscle.scale import chunks_of, starts_of
 
 SHAPES = frozen(np.array([(1, 1), (1, 2), (2, 1), (1, 3), (1, 0), (0, 1)]), np.int64)
 """The pieces: so many source with so many target symbols. A target symbol alone is allowed only as a last resort: it is
