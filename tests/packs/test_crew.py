@@ -18,8 +18,7 @@ import pytest
 from corpuscle import progress
 from corpuscle.errors import InputError
 from corpuscle.packs import learn, run
-from corpuscle.packs.course import Course
-from corpuscle.packs.crew import Ended, Helper, Plan, crew, perform
+from corpuscle.packs.crew import Course, Ended, Helper, Plan, crew, perform
 from corpuscle.packs.kit import find_kit
 from corpuscle.packs.step import Job, LeftOut
 from tests.packs.kits import findings, kit_of, plain_step, state, write_kit
@@ -240,7 +239,7 @@ def test_on_a_terminal_every_step_has_one_line(monkeypatch):
 
 
 def test_elsewhere_a_line_follows_now_and_then(monkeypatch, capsys):
-    monkeypatch.setattr("corpuscle.packs.course._SILENCE", 0.3)
+    monkeypatch.setattr("corpuscle.packs.crew._SILENCE", 0.3)
     step = plain_step("one", "text")
     with Course([step]) as course:
         course.begin(step)

@@ -12,7 +12,7 @@ from corpuscle.cli.main import main
 from corpuscle.errors import InputError
 from corpuscle.packs import learn, take_in
 from corpuscle.packs.kit import ROLES, show_rows
-from corpuscle.text.recognition import attached_punctuation, line_breaks_of, tokenised_lines
+from corpuscle.text.running import attached_punctuation, line_breaks_of, tokenised_lines
 from tests.packs.kits import plain_step
 from tests.packs.messy import HINDI, LINES, MESSY, PLAIN, Messy
 

@@ -8,12 +8,12 @@ from html import unescape
 
 import pytest
 
+from corpuscle.measure.names import difference
 from corpuscle.packs import page
 from corpuscle.packs.systems import dictionary, segmenter, topics, word_vectors
 from corpuscle.text.html import bdi, fragment, p
 from corpuscle.text.scripts import clusters, direction, isolated
 from corpuscle.text.wording import clip
-from corpuscle.transliterate.inspection import difference
 
 SENTENCES = {
     "Arabic": ("rtl", "قرأ الولد الكتاب الجديد مُحَمَّد 12"),

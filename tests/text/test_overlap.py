@@ -3,7 +3,7 @@
 import numpy as np
 
 from corpuscle.text.corpus import Corpus
-from corpuscle.text.overlap import item_hashes, overlap, seen
+from corpuscle.text.heldout import item_hashes, overlap, seen
 
 TRAINING = Corpus.from_sentences([["a", "b"], ["b", "a"], [], ["a", "b"], ["c"]])
 

@@ -179,7 +179,7 @@ def _overlap(verb: Verb, ready: Ready) -> dict[str, float]:
     """How much of a text its model has seen; a warning if that is more than a little."""
     if not verb.overlap or ready.arguments["model"] is None:
         return {}
-    from corpuscle.text.overlap import overlap_shares
+    from corpuscle.text.heldout import overlap_shares
 
     model, data = ready.arguments["model"], ready.arguments[verb.overlap]
     return overlap_shares(model, getattr(data, "corpus", data), ready.names.get("model", "the model"))

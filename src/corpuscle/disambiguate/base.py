@@ -47,8 +47,8 @@ from corpuscle.model import Array, vocab_arrays
 from corpuscle.settings import learned
 from corpuscle.text.corpus import items_of, starts_of
 from corpuscle.text.files import AnyPath, read_lines
+from corpuscle.text.heldout import item_hashes
 from corpuscle.text.layers import Layer
-from corpuscle.text.overlap import item_hashes
 from corpuscle.text.treebank import Treebank
 from corpuscle.text.vocab import FIRST, Vocab
 

@@ -36,6 +36,7 @@ from corpuscle.model import Array, vocab_arrays
 from corpuscle.random import folds
 from corpuscle.scale import chunks_of
 from corpuscle.settings import learned
+from corpuscle.text.heldout import item_hashes
 from corpuscle.text.mention_tags import (
     POLICIES,
     TokenMention,
@@ -44,7 +45,6 @@ from corpuscle.text.mention_tags import (
     with_ends,
     without_ends,
 )  # fmt: skip
-from corpuscle.text.overlap import item_hashes
 from corpuscle.text.vocab import FIRST, Vocab
 from corpuscle.words import SOURCES, WordFeatures
 

@@ -26,8 +26,8 @@ from corpuscle.model import Array
 from corpuscle.settings import learned
 from corpuscle.text.corpus import starts_of
 from corpuscle.text.files import AnyPath
+from corpuscle.text.heldout import item_hashes
 from corpuscle.text.mention_tags import TokenMention
-from corpuscle.text.overlap import item_hashes
 from corpuscle.text.running import prepare
 from corpuscle.text.tables import read_table
 from corpuscle.text.vocab import FIRST, Vocab

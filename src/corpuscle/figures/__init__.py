@@ -5,8 +5,7 @@ scales with the width it is given, asks for nothing from the network, has a titl
 see it, shows the numbers when a pointer rests on a mark, and is the same bytes for the same data.
 """
 
-from corpuscle.figures.grid import alignment_grid
-from corpuscle.figures.lattices import phrase_lattice
+from corpuscle.figures.grid import alignment_grid, phrase_lattice
 from corpuscle.figures.maps import Place, place_map
 from corpuscle.figures.marked_text import TopicShown, WordShown, draw_mentions, draw_readings, shaded_text, topic_list
 from corpuscle.figures.plots import Series, bar_plot, box_plot, line_plot

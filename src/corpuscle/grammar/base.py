@@ -43,7 +43,7 @@ from corpuscle.random import purpose_id, stream
 from corpuscle.scale import chunks_of
 from corpuscle.settings import learned
 from corpuscle.text.corpus import Corpus
-from corpuscle.text.overlap import item_hashes
+from corpuscle.text.heldout import item_hashes
 from corpuscle.text.trees import Trees, chain_of, original_label
 
 _WORK = 20_000

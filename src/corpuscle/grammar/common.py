@@ -46,7 +46,7 @@ from corpuscle.random import purpose_id, stream
 from corpuscle.scale import chunks_of, workers
 from corpuscle.settings import learned
 from corpuscle.text.corpus import Corpus
-from corpuscle.text.overlap import item_hashes
+from corpuscle.text.heldout import item_hashes
 from corpuscle.text.treebank import Treebank
 from corpuscle.text.trees import Trees
 from corpuscle.text.vocab import FIRST, Vocab

@@ -30,7 +30,7 @@ from corpuscle.model import ITEMS, Array, Kind, Record
 from corpuscle.random import Random
 from corpuscle.scale import Workers, chunks_of, workers
 from corpuscle.settings import learned
-from corpuscle.text.overlap import item_hashes
+from corpuscle.text.heldout import item_hashes
 from corpuscle.text.trees import Trees
 
 _PSEUDO = 1e-3

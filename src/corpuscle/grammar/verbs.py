@@ -362,7 +362,7 @@ def evaluate(
     """Labelled and unlabelled brackets, exact trees, crossing brackets, tags, by the conventions of EVALB, with
     95 % intervals; a blank line among TREES is a sentence that was not parsed."""
     from corpuscle.measure import bracket_scores, bracket_scores_by
-    from corpuscle.text.overlap import overlap_shares
+    from corpuscle.text.heldout import overlap_shares
 
     shares: dict[str, float] = {}
     if model is None:

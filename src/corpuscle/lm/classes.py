@@ -18,7 +18,7 @@ from corpuscle.errors import SettingError
 from corpuscle.lm.base import Events, LanguageModel, events_of
 from corpuscle.lm.ngram import NgramModel
 from corpuscle.text.corpus import Corpus
-from corpuscle.text.overlap import item_hashes
+from corpuscle.text.heldout import item_hashes
 from corpuscle.text.vocab import FIRST, MARKUP, START, UNKNOWN, Vocab
 
 _ARRAYS = {

@@ -41,7 +41,7 @@ from corpuscle.lm.settings import AutoSettings, CacheSettings
 from corpuscle.progress import clock
 from corpuscle.settings import learned
 from corpuscle.text.corpus import Corpus
-from corpuscle.text.overlap import item_hashes
+from corpuscle.text.heldout import item_hashes
 from corpuscle.text.settings import ReadingSettings, TextSettings
 from corpuscle.text.vocab import END, FIRST, START, UNKNOWN, Vocab
 

@@ -374,7 +374,7 @@ def compare(
     import numpy as np
 
     from corpuscle.lm import compare_events
-    from corpuscle.text.overlap import overlap_shares
+    from corpuscle.text.heldout import overlap_shares
 
     models, labels = (model_a, model_b), [names.get(each, each) for each in ("model_a", "model_b")]
     texts = [_TEXT.read(text, model) for model in models]

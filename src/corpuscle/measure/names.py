@@ -23,7 +23,7 @@ from corpuscle.measure.bootstrap import bootstrap_ratio
 from corpuscle.measure.overlaps import Candidates, f_statistics
 from corpuscle.measure.result import Result, Shown, resampled, signature, with_interval
 from corpuscle.text.corpus import starts_of
-from corpuscle.text.scripts import letters_of
+from corpuscle.text.scripts import clusters, letters_of
 from corpuscle.text.wording import number
 
 FIGURES = (
@@ -87,3 +87,17 @@ def _text(result: Result) -> str:
         for name, label, _ in FIGURES
     ]
     return "\n".join([*lines, f"{result['names']:,} names"])
+
+
+def difference(found: str, wanted: str) -> tuple[str, str]:
+    """What is left of two strings without the grapheme clusters that they have in common at the beginning and end.
+
+    >>> difference("karan", "kiran")
+    ('a', 'i')
+    """
+    a, b = list(clusters(found)), list(clusters(wanted))
+    while a and b and a[0] == b[0]:
+        del a[0], b[0]
+    while a and b and a[-1] == b[-1]:
+        del a[-1], b[-1]
+    return "".join(a), "".join(b)

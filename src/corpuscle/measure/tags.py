@@ -23,6 +23,7 @@ import numpy as np
 from corpuscle.measure.bootstrap import Figure, bootstrap_all, compare, rate, sums_by_sentence
 from corpuscle.measure.result import Comparison, Result, Shown, resampled, signature
 from corpuscle.text.treebank import Treebank
+from corpuscle.text.wording import clip
 
 TAG_LAYERS = {"upos": "tags", "xpos": "xpos", "feats": "features", "lemma": "lemmas"}
 """Figure -> layer of a treebank."""
@@ -221,3 +222,19 @@ def analyses_by_probability(probabilities: np.ndarray, right: np.ndarray, parts:
             "right": float(right[here].mean()),
         })  # fmt: skip
     return rows
+
+
+_CONFUSIONS, _ERRORS, _AROUND = 12, 12, 4
+
+
+def mistakes(gold: Treebank, found: Treebank, layer: str, known: list[bool]) -> tuple[Any, Any]:
+    """Which tags are taken for which, and the first words with a wrong tag, with the words around them."""
+    wanted, given = getattr(gold, layer).strings(), getattr(found, layer).strings()
+    confused = Counter((a, b) for a, b in zip(wanted, given, strict=True) if a != b)
+    errors = []
+    for at in [i for i, (a, b) in enumerate(zip(wanted, given, strict=True)) if a != b][:_ERRORS]:
+        sentence = int(np.searchsorted(gold.corpus.sentence_starts, at, side="right")) - 1
+        words, i = gold.corpus.words(sentence), at - int(gold.corpus.sentence_starts[sentence])
+        around = " ".join(words[max(0, i - _AROUND) : i]), words[i], " ".join(words[i + 1 : i + 1 + _AROUND])
+        errors.append((*map(clip, around), given[at], wanted[at], known[at]))
+    return tuple((a, b, n) for (a, b), n in confused.most_common(_CONFUSIONS)), tuple(errors)

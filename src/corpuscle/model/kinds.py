@@ -106,7 +106,7 @@ def vocab_arrays(prefix: str = "vocab/", types: str = "types") -> dict[str, Arra
 VOCAB = vocab_arrays()
 
 TRAINING_ITEMS = {"items/training": Array("uint64", ("training_items",), optional=True)}
-"""Hashes of the items that a model was trained on, see ``corpuscle.text.overlap``."""
+"""Hashes of the items that a model was trained on, see ``corpuscle.text.heldout``."""
 
 ITEMS = {**TRAINING_ITEMS, "items/tuning": Array("uint64", ("tuning_items",), optional=True)}
 """Those, and hashes of the items that it was tuned on."""

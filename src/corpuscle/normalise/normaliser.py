@@ -50,8 +50,8 @@ from corpuscle.scale import chunks_of
 from corpuscle.settings import learned
 from corpuscle.text.columns import Normalised
 from corpuscle.text.corpus import Corpus
+from corpuscle.text.heldout import item_hashes
 from corpuscle.text.origin import Listed, error_about
-from corpuscle.text.overlap import item_hashes
 from corpuscle.text.treebank import Treebank
 from corpuscle.text.vocab import FIRST, Vocab
 from corpuscle.text.wording import percent

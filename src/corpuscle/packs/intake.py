@@ -25,8 +25,7 @@ from corpuscle.text import recognition
 from corpuscle.text.files import AnyPath, write_atomically
 from corpuscle.text.formats import Decoded, checked_encoding, format_of, read_any
 from corpuscle.text.interlinear import Phrase, gloss_table, is_toolbox, read_interlinear
-from corpuscle.text.recognition import SAMPLE, is_running, is_unspaced, tokenised_lines
-from corpuscle.text.running import prepare
+from corpuscle.text.running import SAMPLE, is_running, is_unspaced, prepare, tokenised_lines
 from corpuscle.text.scripts import LANGUAGES, language_name, script_of
 from corpuscle.text.wording import counted
 from corpuscle.text.xml import read_tmx

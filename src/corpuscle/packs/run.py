@@ -30,8 +30,7 @@ from corpuscle.errors import InputError, Interrupted
 from corpuscle.memory import physical
 from corpuscle.model import source_date
 from corpuscle.packs.chapter import Chapter
-from corpuscle.packs.course import Course
-from corpuscle.packs.crew import Ended, Helper, Plan, crew, perform
+from corpuscle.packs.crew import Course, Ended, Helper, Plan, crew, perform
 from corpuscle.packs.intake import PREPARED, Intake, take_in
 from corpuscle.packs.kit import ROLES
 from corpuscle.packs.pack import Pack, record_digest, write_json

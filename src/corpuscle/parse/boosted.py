@@ -30,7 +30,7 @@ from corpuscle.parse.mst import MstParser
 from corpuscle.parse.pairs import PairClassifier, PairParser
 from corpuscle.parse.projection import ProjectedParser
 from corpuscle.parse.settings import BoostSettings
-from corpuscle.text.overlap import item_hashes
+from corpuscle.text.heldout import item_hashes
 from corpuscle.text.treebank import Treebank
 
 _CLASSIFIERS: dict[str, type[PairClassifier]] = {each.KIND.name: each for each in (PairParser, ProjectedParser)}

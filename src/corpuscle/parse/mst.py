@@ -32,7 +32,7 @@ from corpuscle.parse.words import SOURCES, TAG_LAYERS, layers_of, sources_of, ta
 from corpuscle.random import Random, folds
 from corpuscle.settings import learned
 from corpuscle.tag import Tagger, jackknife
-from corpuscle.text.overlap import item_hashes
+from corpuscle.text.heldout import item_hashes
 from corpuscle.text.treebank import Treebank
 from corpuscle.text.vocab import FIRST, Vocab
 from corpuscle.words import SOURCES as WORD_SOURCES

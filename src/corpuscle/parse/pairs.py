@@ -34,8 +34,8 @@ from corpuscle.parse.words import layers_of, marks_before, tag_layers
 from corpuscle.random import Random
 from corpuscle.scale import chunks_of, workers
 from corpuscle.settings import learned
+from corpuscle.text.heldout import item_hashes
 from corpuscle.text.layers import Layer
-from corpuscle.text.overlap import item_hashes
 from corpuscle.text.treebank import Treebank
 from corpuscle.text.vocab import FIRST, Vocab
 from corpuscle.words import words_of

@@ -42,7 +42,7 @@ from corpuscle.parse.pairs import PAIRS, PARTIAL, PairClassifier, pair_parts, ro
 from corpuscle.parse.settings import ProjectionSettings
 from corpuscle.parse.words import tag_layers
 from corpuscle.text.alignments import AlignmentMatrix, Alignments
-from corpuscle.text.overlap import item_hashes
+from corpuscle.text.heldout import item_hashes
 from corpuscle.text.treebank import Treebank
 from corpuscle.text.vocab import FIRST
 

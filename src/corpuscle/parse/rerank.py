@@ -35,8 +35,8 @@ from corpuscle.parse.settings import RerankSettings
 from corpuscle.random import folds
 from corpuscle.settings import learned
 from corpuscle.tag import Tagger
+from corpuscle.text.heldout import item_hashes
 from corpuscle.text.layers import Layer
-from corpuscle.text.overlap import item_hashes
 from corpuscle.text.treebank import Treebank
 from corpuscle.text.vocab import Vocab
 from corpuscle.words import WordVectors

@@ -40,8 +40,8 @@ from corpuscle.tag.lemmas import LEMMAS, Lemmatiser
 from corpuscle.tag.lexicon import ARRAYS, Lexicon
 from corpuscle.tag.settings import TaggerSettings
 from corpuscle.text.corpus import items_of
+from corpuscle.text.heldout import item_hashes
 from corpuscle.text.layers import Layer
-from corpuscle.text.overlap import item_hashes
 from corpuscle.text.treebank import Treebank
 from corpuscle.text.vocab import FIRST, Vocab
 from corpuscle.words import WordFeatures

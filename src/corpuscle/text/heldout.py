@@ -4,6 +4,9 @@ Whole documents are held out where there are enough of them, since sentences of 
 a model look better than it is. A text with fewer than ten documents, or with documents so large that those that fit
 into two tenths are hardly anything, is split by sentences. In a text of which one sentence is nearly all, even those
 are far less than a tenth.
+
+Models keep the hashes of the sentences that they learned from, so that each evaluation can say how many of its own a
+model has seen (``overlap``).
 """
 
 from __future__ import annotations
@@ -13,8 +16,12 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
+from corpuscle.compiled import frozen
+from corpuscle.errors import warn
+from corpuscle.hashing import string_hashes
 from corpuscle.random import Random, purpose_id, shuffle, stream
 from corpuscle.text.corpus import Corpus, starts_of
+from corpuscle.text.kernels import hash_sentences
 from corpuscle.text.vocab import FIRST, UNKNOWN
 from corpuscle.text.wording import percent
 
@@ -119,3 +126,37 @@ def coverage(train: Corpus, held_out: Corpus, seed: int) -> dict[str, Any]:
     sizes = np.unique(np.geomspace(1, max(1, len(by_frequency)), 30).astype(np.int64))
     covered = np.searchsorted(ranks, sizes, side="left") / max(1, len(ranks))
     return {"read": read.tolist(), "unseen": unseen.tolist(), "vocabulary": sizes.tolist(), "covered": covered.tolist()}
+
+
+def _sentence_hashes(corpus: Corpus) -> np.ndarray:
+    vocab, hashes = corpus.vocab, np.empty(len(corpus), np.uint64)
+    # The reserved ids have no string and hash as themselves.
+    of_types = np.concatenate([np.arange(FIRST, dtype=np.uint64), string_hashes(vocab.bytes, vocab.offsets)])
+    tokens, starts = frozen(corpus.tokens, np.int32), frozen(corpus.sentence_starts, np.int64)
+    hash_sentences(tokens, starts, of_types, hashes)
+    return hashes
+
+
+def item_hashes(corpus: Corpus) -> np.ndarray:
+    """The hashes of the different non-empty sentences of a corpus, uint64, ascending."""
+    return np.unique(_sentence_hashes(corpus)[corpus.lengths > 0])
+
+
+def seen(hashes: np.ndarray, corpus: Corpus) -> np.ndarray:
+    """For each sentence whether it is among the hashed ones, bool (n_sentences,); an empty sentence never is."""
+    return np.isin(_sentence_hashes(corpus), hashes) & (corpus.lengths > 0)
+
+
+def overlap(hashes: np.ndarray, corpus: Corpus) -> float:
+    """The share of the non-empty sentences of a corpus that are among the hashed ones; 0 if there are none."""
+    total = np.count_nonzero(corpus.lengths)
+    return np.count_nonzero(seen(hashes, corpus)) / total if total else 0.0
+
+
+def overlap_shares(model: Any, corpus: Corpus, name: str) -> dict[str, float]:
+    """How much of a text a model has seen before; a warning, with the model's name, if that is more than a little."""
+    shares = {"overlap_training": overlap(model.items_, corpus), "overlap_tuning": overlap(model.tuning_items_, corpus)}
+    for key, share in shares.items():
+        if share > 0.05:
+            warn(f"{percent(share, 0)} of these sentences were in the {key[8:]} text of {name}")
+    return shares

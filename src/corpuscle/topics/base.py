@@ -29,9 +29,9 @@ from corpuscle.scale import chunks_of
 from corpuscle.settings import Seeded, learned
 from corpuscle.text.corpus import Corpus, Preprocessing, items_of, starts_of
 from corpuscle.text.files import STDIO, AnyPath, expand, read_lines
+from corpuscle.text.heldout import item_hashes
 from corpuscle.text.html import table
 from corpuscle.text.origin import Origin
-from corpuscle.text.overlap import item_hashes
 from corpuscle.text.plain import read_strings, read_text
 from corpuscle.text.settings import TextSettings, TokenSettings
 from corpuscle.text.vocab import UNKNOWN, Vocab

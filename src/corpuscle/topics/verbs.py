@@ -354,7 +354,7 @@ def perplexity(
     seed: int = SEED,
 ) -> Shown:
     """How well a model predicts new documents, each read from left to right."""
-    from corpuscle.text.overlap import overlap
+    from corpuscle.text.heldout import overlap
     from corpuscle.topics.inspection import document_names
 
     begin = clock()

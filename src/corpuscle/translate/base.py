@@ -19,7 +19,7 @@ from corpuscle.settings import Seeded
 from corpuscle.text.alignments import Alignments
 from corpuscle.text.bitext import Bitext
 from corpuscle.text.corpus import Corpus
-from corpuscle.text.overlap import item_hashes
+from corpuscle.text.heldout import item_hashes
 from corpuscle.text.settings import TextSettings
 
 Links = Alignments | Sequence[Alignments]

@@ -17,9 +17,9 @@ from corpuscle.model import Model
 from corpuscle.random import Random
 from corpuscle.text.corpus import Corpus
 from corpuscle.text.files import AnyPath, write_atomically
+from corpuscle.text.heldout import item_hashes, seen
 from corpuscle.text.inputs import pairs as read_name_pairs
 from corpuscle.text.origin import Listed, error_about
-from corpuscle.text.overlap import item_hashes, seen
 from corpuscle.text.pairs import Pair, read_news
 from corpuscle.text.tables import read_table
 from corpuscle.text.vocab import Vocab

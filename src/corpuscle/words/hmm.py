@@ -34,7 +34,7 @@ from corpuscle.scale import Workers, chunks_of, workers
 from corpuscle.settings import learned
 from corpuscle.text.corpus import Corpus, Preprocessing
 from corpuscle.text.files import write_atomically
-from corpuscle.text.overlap import item_hashes
+from corpuscle.text.heldout import item_hashes
 from corpuscle.text.treebank import Treebank
 from corpuscle.text.vocab import END, FIRST, START, UNKNOWN, Vocab
 from corpuscle.words import hmm_learning

@@ -17,7 +17,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterable, Sequence
 from os import PathLike
-from typing import TYPE_CHECKING, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
@@ -318,3 +318,28 @@ def draw_map(model: WordVectors, words: Sequence[str] = (), k: int | None = None
     from corpuscle.figures import place_map
 
     return place_map(map_shown(model, words, k), title=title or "Words by their vectors")
+
+
+_ASKED = 500  # at most this number of words is compared
+
+
+def alike(vectors: WordVectors, model: Any) -> tuple[float, float, int]:
+    """How often vectors and the classes of a model agree, how often by chance, and of how many words."""
+    words = [word for word in vectors.vocab_.strings[FIRST:] if word in model.vocab_]
+    sizes = np.bincount([model.class_of(word) for word in words], minlength=model.n_classes_) / max(1, len(words))
+    asked = [word for word in words[:_ASKED] if vectors.vectors_of([word]).any()]
+    nearest = [(word, near[0][0]) for word in asked if (near := vectors.nearest(word, 1))]
+    pairs = [(model.class_of(word), model.class_of(other)) for word, other in nearest if other in model.vocab_]
+    same, chance = [float(a == b) for a, b in pairs], [sizes[a] for a, _ in pairs]
+    return float(np.mean(same or [0.0])), float(np.mean(chance or [0.0])), len(pairs)
+
+
+def of_middle_frequency(text: Corpus, least: int, vectors: WordVectors, most: int) -> list[str]:
+    """Words with vectors to show: the most frequent ones after those that make up half of the text, where they are
+    frequent enough; otherwise all that are."""
+    counts = text.vocab.counts
+    order = np.argsort(-counts[FIRST:], kind="stable") + FIRST
+    after = order[np.cumsum(counts[order]) > counts[FIRST:].sum() / 2]
+    kept = [id for id in after if counts[id] >= least] or [id for id in order if counts[id] >= least]
+    words = (text.vocab.word(int(id)) for id in kept)
+    return [word for word in words if vectors.vectors_of([word]).any()][:most]

@@ -19,7 +19,7 @@ import numpy as np
 import corpuscle
 from corpuscle.figures import NodeShown, draw_constituents
 from corpuscle.grammar import Pcfg, SpectralGrammar, TreeMetric, branching
-from corpuscle.grammar.inspection import in_trees, surest
+from corpuscle.grammar.induction import in_trees, surest
 from corpuscle.measure import Result, bracket_scores, bracket_scores_by
 from corpuscle.packs import page
 from corpuscle.packs.chapter import Card, Chapter, Findings, Table, between, compared, learned_from, pick

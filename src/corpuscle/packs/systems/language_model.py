@@ -18,16 +18,15 @@ from corpuscle.catalogue import TASKS
 from corpuscle.errors import InputError, warn
 from corpuscle.figures import Series, line_plot
 from corpuscle.lm import LanguageModel, NgramModel, PlreModel, find_markup
-from corpuscle.lm.inspection import surprises
+from corpuscle.lm.base import surprises
 from corpuscle.measure import Result
 from corpuscle.packs import page
 from corpuscle.packs.chapter import Card, Chapter, Findings, Table, amount, grade, pick, with_counts
 from corpuscle.packs.step import FEWEST_SPACES, Job, Settings, Step, declared
 from corpuscle.progress import bar
 from corpuscle.text.corpus import Corpus
-from corpuscle.text.heldout import FEWEST_DOCUMENTS, coverage, part_held
+from corpuscle.text.heldout import FEWEST_DOCUMENTS, coverage, item_hashes, part_held, seen
 from corpuscle.text.html import Html, bdi, fragment, h3, p, span
-from corpuscle.text.overlap import item_hashes, seen
 from corpuscle.text.vocab import FIRST, UNKNOWN
 from corpuscle.text.wording import clip, count, percent
 

@@ -19,8 +19,8 @@ from corpuscle.packs import page
 from corpuscle.packs.chapter import Card, Chapter, Findings, grade, pick, with_counts
 from corpuscle.packs.step import FEWEST_SPACES, SEGMENTED, Job, LeftOut, Step, by_rule, declared, naming
 from corpuscle.segment import NestedSegmenter
+from corpuscle.segment.base import Example, examples, without
 from corpuscle.segment.chain import HISTORY
-from corpuscle.segment.inspection import Example, examples, without
 from corpuscle.text import read_text, write_text
 from corpuscle.text.heldout import part_held, split
 from corpuscle.text.html import Html, bdi, fragment, h3, p, small, span

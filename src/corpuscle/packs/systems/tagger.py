@@ -9,12 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from corpuscle.measure import Result, tagging, tagging_by_tag
-from corpuscle.measure.tags import TAG_LAYERS
+from corpuscle.measure.tags import TAG_LAYERS, mistakes
 from corpuscle.packs import page
 from corpuscle.packs.chapter import Card, Chapter, Findings, Table, between, grade, learned_from
 from corpuscle.packs.step import Job, Settings, Step, check_enough, declared
 from corpuscle.tag import Tagger
-from corpuscle.tag.inspection import mistakes
 from corpuscle.text.scripts import isolated
 from corpuscle.text.wording import counted, percent
 

@@ -17,6 +17,7 @@ from typing import Any
 from corpuscle.errors import InputError
 from corpuscle.figures import phrase_lattice
 from corpuscle.measure import Result, news_measures
+from corpuscle.measure.names import difference
 from corpuscle.packs import page
 from corpuscle.packs.chapter import Card, Chapter, Findings, Table, between, grade, learned_from, pick
 from corpuscle.packs.step import Job, LeftOut, Settings, Step, check_enough, declared, naming, wrong_files
@@ -32,7 +33,6 @@ from corpuscle.transliterate import (
     PhraseTransliterator,
     Transliterator,
 )
-from corpuscle.transliterate.inspection import difference
 
 FILE = "models/names.model"
 NETWORK = "models/names-network.model"

@@ -28,7 +28,7 @@ from corpuscle.text.html import Html, bdi, element, fragment, h3, p
 from corpuscle.text.vocab import FIRST
 from corpuscle.text.wording import clip, count, counted, percent
 from corpuscle.words import Forest, HmmClasses, PpmiVectors, ambiguous_words, forest_of, map_shown
-from corpuscle.words.inspection import alike, of_middle_frequency
+from corpuscle.words.vectors import alike, of_middle_frequency
 
 FILE, SENSES = "models/vectors.model", "models/senses.model"
 FEWEST, MOST_DIMENSIONS, MOST_CLASSES = 20, 100, 128
