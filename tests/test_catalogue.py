@@ -139,7 +139,9 @@ class InitialsClasses(InitialsSettings, WordClasses):
     def fit(self, corpus, *, checkpoint=None):
         vocab = corpus.counted().vocab
         initials, classes = np.unique([word[: self.letters] for word in vocab.strings[FIRST:]], return_inverse=True)
-        self._number(vocab, np.arange(FIRST, len(vocab)), classes, len(initials))
+        self.vocab_, self.n_classes_ = vocab, len(initials)
+        self.classes_ = np.concatenate([np.full(FIRST, -1), classes]).astype(np.int32)
+        self._class_unknown()
         self.history_, self.provenance_ = [Pass(0.0, 0)], {"types": len(vocab) - FIRST}
         return self
 

@@ -123,11 +123,11 @@ def phrase_lattice(rows: Sequence[tuple[str, Sequence[tuple[str, str]]]], title:
         sheet.text((a + b) / 2, 54, letter, anchor="middle")
     sheet.line(edges[0], 62, edges[-1], 62, "ax")
     best = set(places[0])
-    for number, (target, _) in enumerate(rows):
-        y = _TOP + _ROW * number
-        for place in places[number]:
+    for i, (target, _) in enumerate(rows):
+        y = _TOP + _ROW * i
+        for place in places[i]:
             begin, end, text = place
-            colour = 1 if number and place not in best else 0
+            colour = 1 if i and place not in best else 0
             x, width = min(edges[begin], edges[end]) + 2, abs(edges[end] - edges[begin]) - 4
             tip = f"{isolated(''.join(letters[begin:end]))} \u2192 {isolated(text) or '(nothing)'}"
             sheet.add("rect", x=x, y=y, width=width, height=_ROW - 8, rx=5, class_=f"bd f{colour}", tip=tip)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from corpuscle.errors import SettingError
-from corpuscle.settings import Parallel, Seeded, setting, size_of
+from corpuscle.settings import Parallel, Seeded, Settings, setting, size_of
 from corpuscle.text.settings import TextSettings, TokenSettings, UnitSettings
 
 BOUNDARIES = ("single", "pad", "none")
@@ -44,8 +44,8 @@ UNIGRAM: Any = setting(
 STRICT: Any = setting("Fail where discounts cannot be estimated.", default=False)
 
 
-class WordSettings(UnitSettings, TokenSettings, TextSettings, Seeded, Parallel):
-    """Settings of all language models: how texts are read, which words are learned, how sentences begin."""
+class WordSettings(Settings):
+    """Which words a language model learns, and how sentences begin."""
 
     min_count: int = setting("Rarer words become the unknown word.", default=2, low=1, high=10**9)
     boundary: str = setting(
@@ -60,13 +60,13 @@ class WordSettings(UnitSettings, TokenSettings, TextSettings, Seeded, Parallel):
                 raise SettingError(f"{name} means nothing {where}")
 
 
-class AutoSettings(WordSettings):
+class AutoSettings(WordSettings, UnitSettings, TokenSettings, TextSettings, Seeded, Parallel):
     """Settings of the best model for a text."""
 
     order: int = setting("How many words.", default=3, low=1, high=MAX_ORDER)
 
 
-class CacheSettings(WordSettings):
+class CacheSettings(WordSettings, UnitSettings, TokenSettings, TextSettings, Seeded, Parallel):
     """Settings of caches."""
 
     half_life: int = setting("Number of words after which a word has half its weight.", default=500, low=1, high=10**9)
@@ -75,7 +75,7 @@ class CacheSettings(WordSettings):
     )
 
 
-class NgramSettings(WordSettings):
+class NgramSettings(WordSettings, UnitSettings, TokenSettings, TextSettings, Seeded, Parallel):
     """Settings of the Kneser-Ney family."""
 
     method: str = setting("How counts become probabilities.", default="mkn", choices=(*METHODS, IMPORTED))
@@ -101,7 +101,7 @@ class NgramSettings(WordSettings):
             raise SettingError(f"prune is a rising list that begins with 0, such as 0,0,1; not {self.prune!r}")
 
 
-class HpySettings(WordSettings):
+class HpySettings(WordSettings, UnitSettings, TokenSettings, TextSettings, Seeded, Parallel):
     """Settings of hierarchical Pitman-Yor models."""
 
     order: int | str = setting("How many words.", default=3, low=1, high=MAX_ORDER, words=(INFINITE,))
@@ -122,7 +122,7 @@ class HpySettings(WordSettings):
             self._refuse(("max_order",), "without order infinite")
 
 
-class HmmSettings(WordSettings):
+class HmmSettings(WordSettings, UnitSettings, TokenSettings, TextSettings, Seeded, Parallel):
     """Settings of hidden Markov models."""
 
     states: int = setting("Number of hidden states, besides that of the end.", default=20, low=1, high=1000)
@@ -171,7 +171,7 @@ class HmmSettings(WordSettings):
             self._refuse(("kappa",), "with projection svd")
 
 
-class PlreSettings(WordSettings):
+class PlreSettings(WordSettings, UnitSettings, TokenSettings, TextSettings, Seeded, Parallel):
     """Settings of power low rank ensembles."""
 
     order: int = setting("How many words.", default=3, low=1, high=MAX_ORDER)
@@ -223,7 +223,7 @@ class PlreSettings(WordSettings):
             raise SettingError(f"a model of order {self.order} has {fitting}; not {longest} ranks")
 
 
-class LogLinearSettings(WordSettings):
+class LogLinearSettings(WordSettings, UnitSettings, TokenSettings, TextSettings, Seeded, Parallel):
     """Settings of log-linear models on suffix trees."""
 
     order: int = setting("How many words.", default=5, low=1, high=MAX_ORDER)

@@ -21,11 +21,19 @@ from pathlib import Path, PurePosixPath
 from corpuscle.errors import InputError
 from corpuscle.packs import kit as kits
 from corpuscle.packs.kit import Described, FileRow, Kit, Problem, Recognised
-from corpuscle.text import recognition
 from corpuscle.text.files import AnyPath, write_atomically
 from corpuscle.text.formats import Decoded, checked_encoding, format_of, read_any
 from corpuscle.text.interlinear import Phrase, gloss_table, is_toolbox, read_interlinear
-from corpuscle.text.running import SAMPLE, is_running, is_unspaced, prepare, tokenised_lines
+from corpuscle.text.running import (
+    SAMPLE,
+    attached_punctuation,
+    is_running,
+    is_unspaced,
+    line_breaks_of,
+    prepare,
+    several_sentences,
+    tokenised_lines,
+)
 from corpuscle.text.scripts import LANGUAGES, language_name, script_of
 from corpuscle.text.wording import counted
 from corpuscle.text.xml import read_tmx
@@ -144,7 +152,7 @@ def look(row: FileRow, text: str) -> None:
     """Script, lines and punctuation of a text."""
     lines = [line for line in text.split("\n") if line.strip()]
     row.lines, row.words = len(lines), len(text.split()) / max(1, len(lines))
-    row.script, row.attached = script_of(text[:SAMPLE]), recognition.attached_punctuation(text[:SAMPLE])[0]
+    row.script, row.attached = script_of(text[:SAMPLE]), attached_punctuation(text[:SAMPLE])[0]
 
 
 class Preparation:
@@ -188,7 +196,7 @@ class Preparation:
     def sentences(self, row: FileRow, text: str, breaks: str | None = None) -> list[str]:
         """Running text in sentences of tokens, a line each; text without spaces in sentences only."""
         how = breaks or self.described.prepare
-        how = recognition.line_breaks_of(text) if how == "auto" else how
+        how = line_breaks_of(text) if how == "auto" else how
         prepared = prepare(text, line_breaks=how)
         starts, documents = prepared.sentence_starts.tolist(), set(prepared.document_starts.tolist()[1:-1])
         whole, edges, lines = is_unspaced(text), prepared.offsets, []
@@ -232,7 +240,7 @@ def _text(work: Preparation, file: Recognised, row: FileRow) -> list[Recognised]
     text = "\n".join(kept)
     if work.described.prepare in ("space", "sentence") or (work.described.prepare == "auto" and is_running(text)):
         work.write(file.name, work.sentences(row, text))
-    elif is_unspaced(text) and recognition.several_sentences(text):
+    elif is_unspaced(text) and several_sentences(text):
         work.write(file.name, work.sentences(row, text, "sentence"))
     elif row.bad or found.encoding != "utf-8":
         work.write(file.name, kept)

@@ -152,6 +152,7 @@ class Forest:
 def forest_of(
     bank: Treebank, structure: str, layer: str = "form", preprocessing: Preprocessing | None = None
 ) -> Forest:
+    """The words of a layer of a treebank as chains, or as its trees."""
     words = words_of(bank, layer, preprocessing)
     return Forest.chain(words) if structure == "chain" else Forest.tree(bank, words)
 
