@@ -19,7 +19,7 @@ SMALL = {
     "corpuscle.lm.base._EVENTS": 300,
     "corpuscle.lm.base._CHARACTERS": 1500,
     "corpuscle.lm.base._COUNTED": 500,
-    "corpuscle.words.classes.PAIRS": 400,
+    "corpuscle.words.hard_classes.PAIRS": 400,
     "corpuscle.words.classes.PIECE": 400,
     "corpuscle.words.cooccurrence.CHUNK": 300,
     "corpuscle.words.hmm_learning.MOST": 160,

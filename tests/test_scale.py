@@ -226,7 +226,8 @@ ALLOWED = {
     "progress.py": {"threading"},  # is this the main thread, which hears Ctrl-C?
     "web/annotations.py": {"threading"},  # a lock: two requests may write the same file
     "web/worker.py": {"threading"},  # one that answers, in place of the main thread
-    "packs/run.py": {"threading"},  # a daemon that waits for a process; nothing is computed in it
+    "packs/crew.py": {"threading"},  # threads that wait for processes, or show how far they are; they compute nothing
+    "packs/run.py": {"threading"},  # a lock: several of them write down what was done
 }
 
 

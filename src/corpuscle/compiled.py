@@ -334,6 +334,8 @@ class _Lock:
     def release(self) -> None:
         if self._file >= 0:
             self._held.discard(self._path)
+            with suppress(OSError):
+                os.unlink(self._path)  # who waits for it has it open, and looks into the cache first
             os.close(self._file)
             self._file = -1
 

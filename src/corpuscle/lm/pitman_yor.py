@@ -283,7 +283,7 @@ class HpyModel(HpySettings, LanguageModel):
 
     def sample_tables(self) -> list[BackoffTables]:
         """Every sample of a model of fixed order as a back-off model, exactly."""
-        ngrams = self.ngrams_
+        samples, ngrams = self.samples_, self.ngrams_
         assert ngrams is not None
         direct = gibbs.direct_counts(ngrams, START)
 
@@ -291,7 +291,7 @@ class HpyModel(HpySettings, LanguageModel):
             customers = gibbs.customers_of(ngrams, direct, tables)
             return gibbs.backoff_tables(ngrams, customers, tables, discounts, strengths, self._predictable)
 
-        return [tables_of(**sample) for sample in self.samples_]
+        return [tables_of(**sample) for sample in samples]
 
     @cached_property
     def _ngram_models(self) -> list[NgramModel]:

@@ -118,9 +118,9 @@ def learn(
     for name in [name for name in target.state["steps"] if name not in {step.name for step in possible}]:
         target.forget(name, target.state["steps"][name]["files"])
 
-    say(" · ".join([f"learning {counted(len(possible), 'thing')}", *_amounts(intake)]))
     job = Job(found, target.folder, seed, workers, cluster)
     run = _Run(intake, target, job, possible, _check(possible, job, target))
+    say(" · ".join([f"learning {counted(len(possible) - len(run.failed), 'thing')}", *_amounts(intake)]))
     run.do_all()
     done = target.state["steps"]
     target.state["steps"] = {step.name: done[step.name] for step in possible if step.name in done}  # whoever was first
