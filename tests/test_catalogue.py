@@ -139,7 +139,7 @@ class InitialsClasses(InitialsSettings, WordClasses):
     def fit(self, corpus, *, checkpoint=None):
         vocab = corpus.counted().vocab
         initials, classes = np.unique([word[: self.letters] for word in vocab.strings[FIRST:]], return_inverse=True)
-        self.vocab_, self.n_classes_ = vocab, len(initials)
+        self.vocab_, self.n_classes_, self.tree_ = vocab, len(initials), None
         self.classes_ = np.concatenate([np.full(FIRST, -1), classes]).astype(np.int32)
         self._class_unknown()
         self.history_, self.provenance_ = [Pass(0.0, 0)], {"types": len(vocab) - FIRST}
