@@ -125,10 +125,10 @@ def measure(side: Side) -> dict[str, Any]:
     and could have taken meanwhile, and the side's own figures."""
     if isinstance(side, Call):
         call = json.dumps([side.function, side.arguments])
-        run = _run((sys.executable, "-m", "bench.harness", call))
+        run = run_command((sys.executable, "-m", "bench.harness", call))
         answer = json.loads(run.pop("output").splitlines()[-1])
         return {**run, **answer}
-    runs = [_run(argv, side.stdin) for argv in side.argvs]
+    runs = [run_command(argv, side.stdin) for argv in side.argvs]
     outputs = [run.pop("output") for run in runs]
     return {
         "wall": sum(run["wall"] for run in runs),
@@ -254,7 +254,7 @@ def cpu_hours(results: dict[str, Any]) -> float:
     return sum(run["cpu"] + run["figures"].get("training CPU s", 0.0) for run in runs) / 3600
 
 
-def not_run(cells: Iterable[Cell], results: dict[str, Any]) -> list[str]:
+def notrun_command(cells: Iterable[Cell], results: dict[str, Any]) -> list[str]:
     """A line that names the cells that have not run, if there are any."""
     missing = [cell.name for cell in cells if cell.name not in results]
     return [f"- Not run yet: {', '.join(missing)}."] if missing else []
@@ -267,11 +267,11 @@ def table(result: dict[str, Any]) -> str:
     head = ["", "wall s", "CPU s", "peak MB"] + ([f"times {peer} (min to max)"] if peer else []) + figures
     lines = [f"### {result['title']}", "", row(head), row(["---"] + ["---:"] * (len(head) - 1))]
     for side, runs in result["runs"].items():
-        cells = [side] + [_number(typical(result, side, what)) for what in ("wall", "cpu", "peak")]
+        cells = [side] + [number(typical(result, side, what)) for what in ("wall", "cpu", "peak")]
         if peer:
             shares = ratios(result, side)
             cells.append("1" if side == peer else f"{median(shares):.2f} ({min(shares):.2f} to {max(shares):.2f})")
-        cells += [_number(typical(result, side, key), 6) if key in runs[0]["figures"] else "" for key in figures]
+        cells += [number(typical(result, side, key), 6) if key in runs[0]["figures"] else "" for key in figures]
         lines.append(row(cells))
     repeats = len(next(iter(result["runs"].values())))
     busy = f"load {result['load']:.1f}, {result['others']:.0%} of the cores taken by others"
@@ -380,11 +380,11 @@ def machine() -> dict[str, str]:
     }
 
 
-def _run(argv: tuple[str, ...], stdin: str = os.devnull) -> dict[str, Any]:
+def run_command(argv: tuple[str, ...], stdin: str = os.devnull, folder: Path = HERE.parent) -> dict[str, Any]:
     """Run one command to its end. Its standard error is kept aside and shown only if it fails."""
     with open(stdin, "rb") as source, tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
         busy, begun = _busy_seconds(), time.perf_counter()
-        child = subprocess.Popen(argv, stdin=source, stdout=output, stderr=errors, cwd=HERE.parent)
+        child = subprocess.Popen(argv, stdin=source, stdout=output, stderr=errors, cwd=folder)
         _, status, usage = os.wait4(child.pid, 0)
         wall, busy = time.perf_counter() - begun, _busy_seconds() - busy
         child.returncode = os.waitstatus_to_exitcode(status)
@@ -431,7 +431,7 @@ def row(cells: Iterable[str]) -> str:
     return "| " + " | ".join(cells) + " |"
 
 
-def _number(value: float, digits: int = 3) -> str:
+def number(value: float, digits: int = 3) -> str:
     """So many significant digits; thousands separated and whole."""
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.{digits}g}"
 

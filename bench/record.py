@@ -25,6 +25,7 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import chdir, redirect_stderr, redirect_stdout
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -83,7 +84,7 @@ def _vectors(documents: list[str]) -> str:
 
 
 def _judgements(tagged: str) -> dict[str, str]:
-    """Word pairs, phrases and relations of the most frequent words of a treebank, with ratings that mean nothing."""
+    """Word pairs, phrases, relations and analogies of the most frequent words of a treebank, that mean nothing."""
     fields = [line.split("\t") for line in tagged.splitlines() if "\t" in line]
     words = Counter((field[1].lower(), field[3]) for field in fields)
     nouns, verbs, adjectives = ([word for (word, tag), _ in words.most_common() if tag == wanted][:12]
@@ -103,16 +104,21 @@ def _judgements(tagged: str) -> dict[str, str]:
         for word in chosen
     ]
     heading = "participant verb subject object landmark input hilo\n"
-    return {"pairs.tsv": "".join(pairs), "phrases.tsv": heading + "".join(phrases), "triples.tsv": "".join(triples)}
+    questions = [f"{a} {b} {c} {d}\n" for (a, b), (c, d) in pairwise(pairwise(nouns))]
+    return {
+        "pairs.tsv": "".join(pairs), "phrases.tsv": heading + "".join(phrases), "triples.tsv": "".join(triples),
+        "questions.txt": "".join(questions),
+    }  # fmt: skip
 
 
-def make_inputs(command: str = SAMPLE) -> None:
-    """Write the sample, and texts made of it, to the current folder."""
+def make_inputs(command: str = SAMPLE, segmented: int = 250) -> None:
+    """Write the sample, and texts made of it, to the current folder; ``segmented``: how many lines text without spaces
+    is made of."""
     run(shlex.split(command))
     sample = Path("sample")
     documents = [path.read_text("utf-8") for path in sorted(sample.glob("text/*.txt"))]
     held_out = (sample / "gold/held-out.txt").read_text("utf-8").splitlines(True)
-    words = "".join((sample / "gold/words.txt").read_text("utf-8").splitlines(True)[:250])
+    words = "".join((sample / "gold/words.txt").read_text("utf-8").splitlines(True)[:segmented])
     names = (sample / "gold/names.tsv").read_text("utf-8").splitlines()
     sides = ((sample / f"parallel/train.{side}").read_text("utf-8").splitlines() for side in ("src", "tgt"))
     first_words = {(source.split()[0], target.split()[0]) for source, target in zip(*sides, strict=True)}
