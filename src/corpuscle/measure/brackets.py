@@ -105,7 +105,6 @@ class _Nodes(NamedTuple):
     label: np.ndarray
 
     def of(self, chosen: np.ndarray) -> _Nodes:
-        """Some of the brackets."""
         return _Nodes(*(each[chosen] for each in self))
 
 

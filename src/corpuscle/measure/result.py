@@ -49,7 +49,6 @@ class Shown(NamedTuple):
         return value if not whole else value / figures[whole] if figures.get(whole) else math.nan
 
     def write(self, value: float) -> str:
-        """A value of this figure."""
         write: Callable[[float], str] = percent if self.sort == "%" else count if self.sort == "," else number
         return write(value)
 
@@ -65,7 +64,6 @@ class Interval:
     deviation: float
 
     def to_json(self) -> dict[str, Any]:
-        """The four numbers as a dictionary."""
         return plain(vars(self))
 
 
@@ -116,17 +114,14 @@ class Comparison(Printed):
     signature: str
 
     def to_json(self) -> dict[str, Any]:
-        """The numbers as a dictionary."""
         return plain({name: value for name, value in vars(self).items() if name not in ("of", "signature")})
 
     def rows(self) -> Iterator[Row]:
-        """The difference, and the p-value."""
         difference, low, high = map(self.of.write, (self.difference, self.low, self.high))
         yield Row(f"difference of {self.of.label}", difference, f"{low} to {high}")
         yield Row("p", number(self.p_value))
 
     def text(self) -> str:
-        """The comparison for people, on one line."""
         difference, p_value = self.rows()
         return f"{difference._replace(label='difference')}, p = {p_value.value}"
 

@@ -19,7 +19,7 @@ from corpuscle.errors import InputError
 from corpuscle.text.bitext import Bitext
 from corpuscle.text.corpus import items_of, starts_of
 from corpuscle.text.files import AnyPath, read_lines, write_atomically
-from corpuscle.text.html import table
+from corpuscle.text.html import show_links, table
 
 _WEIGHT = r"[0-9]+(?:\.[0-9]+)?(?:[eE][-+]?[0-9]{1,3})?"
 _LINK = re.compile(rf"([0-9]{{1,9}})([-?p])([0-9]{{1,9}})(?::({_WEIGHT}))?")
@@ -48,8 +48,6 @@ class Alignments:
     bitext: Bitext | None = None
 
     def _repr_html_(self) -> str:
-        from corpuscle.text.html import show_links
-
         if self.bitext is None:
             links = (self.pair(i).tolist() for i in range(min(10, len(self))))
             rows = enumerate((" ".join(f"{i}-{j}" for i, j in each) for each in links), 1)
@@ -86,7 +84,6 @@ class Alignments:
         return cls(links, starts_of(np.concatenate([np.zeros(0), *(np.diff(part.starts) for part in parts)])), sure)
 
     def __len__(self) -> int:
-        """The number of sentence pairs."""
         return len(self.starts) - 1
 
     def pair(self, index: int) -> np.ndarray:
@@ -94,7 +91,6 @@ class Alignments:
         return self.links[self.starts[index] : self.starts[index + 1]]
 
     def __getitem__(self, pairs: slice) -> Alignments:
-        """Some consecutive sentence pairs."""
         if pairs.step not in (None, 1):
             raise ValueError("a slice of sentence pairs has step 1; use select() for others")
         return self.select(np.arange(len(self))[pairs])
@@ -312,7 +308,6 @@ class AlignmentMatrix:
         return starts_of(self.shapes.astype(np.int64).prod(axis=1))
 
     def __len__(self) -> int:
-        """The number of sentence pairs."""
         return len(self.shapes)
 
     def matrix(self, index: int) -> np.ndarray:
@@ -321,7 +316,6 @@ class AlignmentMatrix:
         return self.weights[begin:end].reshape(self.shapes[index])
 
     def transposed(self) -> AlignmentMatrix:
-        """The other direction."""
         return AlignmentMatrix.from_matrices(self.matrix(i).T for i in range(len(self)))
 
     def links(self, threshold: float = 0.5) -> Alignments:
@@ -333,11 +327,10 @@ class AlignmentMatrix:
         counts = np.bincount(pairs, minlength=len(self))
         return Alignments(links, starts_of(counts), np.ones(len(links), bool), self.weights[chosen].astype(np.float64))
 
-    def arrays(self, prefix: str = "alignment/") -> dict[str, np.ndarray]:
+    def arrays(self) -> dict[str, np.ndarray]:
         """What a model file keeps of it."""
-        return {prefix + "weights": self.weights, prefix + "shapes": self.shapes}
+        return {"alignment/weights": self.weights, "alignment/shapes": self.shapes}
 
     @classmethod
-    def from_arrays(cls, arrays: Mapping[str, Any], prefix: str = "alignment/") -> AlignmentMatrix:
-        """The matrices of a model file."""
-        return cls(arrays[prefix + "weights"], arrays[prefix + "shapes"])
+    def from_arrays(cls, arrays: Mapping[str, Any]) -> AlignmentMatrix:
+        return cls(arrays["alignment/weights"], arrays["alignment/shapes"])

@@ -62,15 +62,12 @@ class Bitext(Sourced):
         return f"Bitext({len(self):,} sentence pairs, {self.source.n_tokens:,} and {self.target.n_tokens:,} tokens)"
 
     def __len__(self) -> int:
-        """The number of sentence pairs."""
         return len(self.source)
 
     def __iter__(self) -> Iterator[tuple[list[str], list[str]]]:
-        """The pairs as lists of words."""
         return zip(self.source, self.target, strict=True)
 
     def __getitem__(self, pairs: slice) -> Bitext:
-        """Some consecutive pairs."""
         return Bitext(self.source[pairs], self.target[pairs])
 
     def select(self, pairs: np.ndarray) -> Bitext:

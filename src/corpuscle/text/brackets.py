@@ -52,7 +52,6 @@ class _Builder:
         self.word_parents: list[int] = []
 
     def add(self, text: str, path: AnyPath | None) -> None:
-        """Read all trees of a text."""
         if path is not None:
             self.files.append((os.fspath(path), len(self.nodes)))
         line, opened = 1, 0
@@ -117,7 +116,6 @@ class _Builder:
         self.lines_of_trees.append(line)
 
     def trees(self) -> Trees:
-        """What has been read."""
         tokens, vocab = self.words.finish()
         origin = None
         if self.files:

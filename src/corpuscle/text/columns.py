@@ -67,11 +67,9 @@ class Columns:
         return cls(Corpus.from_sentences(sentences), columns)
 
     def __len__(self) -> int:
-        """The number of sentences."""
         return len(self.corpus)
 
     def __getitem__(self, name: str) -> Layer:
-        """A layer by its name."""
         return self.layers[name]
 
     def select(self, sentences: np.ndarray) -> Columns:
@@ -89,7 +87,7 @@ class Columns:
     def spans(
         self, name: str, scheme: str = "bio", repair: bool = False, path: AnyPath | None = None
     ) -> list[list[Span]]:
-        """The spans that a layer of tags stands for, sentence by sentence; see ``schemes.spans_of_tags``."""
+        """The spans that a layer of tags stands for, sentence by sentence; see ``spans_of_tags``."""
         tags, starts = self.layers[name].strings(), self.corpus.sentence_starts.tolist()
         found = []
         for sentence in range(len(self)):
@@ -254,7 +252,6 @@ class Normalised(Sourced):
         return cls(corpus, Layer.from_strings(flattened("meant", meant, messages), missing=""), said)
 
     def __len__(self) -> int:
-        """The number of messages."""
         return len(self.corpus)
 
     @property

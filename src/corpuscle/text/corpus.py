@@ -117,7 +117,6 @@ class Corpus(Sourced):
         return show_sentences(self, len(self))
 
     def __len__(self) -> int:
-        """The number of sentences."""
         return len(self.sentence_starts) - 1
 
     @property
@@ -143,11 +142,9 @@ class Corpus(Sourced):
         return self.tokens[self.sentence_starts[index] : self.sentence_starts[index + 1]]
 
     def words(self, index: int) -> list[str]:
-        """The words of one sentence."""
         return self.vocab.decode(self.sentence(index))
 
     def __iter__(self) -> Iterator[list[str]]:
-        """The sentences as lists of words."""
         return (self.words(i) for i in range(len(self)))
 
     def __getitem__(self, sentences: slice) -> Corpus:

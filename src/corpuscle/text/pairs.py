@@ -73,8 +73,6 @@ def read_pairs(path: AnyPath, wrong: list[InputError] | None = None) -> list[Pai
 
 
 def write_pairs(pairs: Iterable[tuple[str, Iterable[str]]], path: AnyPath) -> None:
-    """Write tab-separated pairs."""
-
     def row(source: str, targets: Iterable[str]) -> list[str]:
         fields = [source, *targets]
         if len(fields) < 2:

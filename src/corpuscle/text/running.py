@@ -53,12 +53,10 @@ class Prepared:
 
     @property
     def tokens(self) -> list[str]:
-        """All tokens as strings."""
         text = self.text
         return [text[begin:end] for begin, end in self.offsets.tolist()]
 
     def __len__(self) -> int:
-        """The number of sentences."""
         return len(self.sentence_starts) - 1
 
     def __iter__(self) -> Iterator[list[str]]:

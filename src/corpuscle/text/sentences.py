@@ -70,7 +70,6 @@ class Stretch:
     ends: np.ndarray
 
     def token(self, index: int) -> str:
-        """The string of a token."""
         return self.text[self.begins[index] : self.ends[index]]
 
     def first_classes(self) -> np.ndarray:

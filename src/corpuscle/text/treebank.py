@@ -149,12 +149,10 @@ class Treebank(Sourced):
         return expect(value, cls, "read_conllu(path) or Treebank.from_sentences([[...], ...], heads=...) makes one")
 
     def __len__(self) -> int:
-        """The number of sentences."""
         return len(self.corpus)
 
     @property
     def origin(self) -> Origin | None:
-        """Where the sentences came from: that of their words."""
         return self.corpus.origin
 
     def filled(self, what: str = "treebank") -> Treebank:
@@ -163,7 +161,6 @@ class Treebank(Sourced):
         return self
 
     def __getitem__(self, sentences: slice) -> Treebank:
-        """Some consecutive sentences."""
         return self._part(self.corpus[sentences], np.arange(len(self))[sentences])
 
     def select(self, sentences: np.ndarray) -> Treebank:

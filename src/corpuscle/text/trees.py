@@ -67,12 +67,10 @@ class Trees(Sourced):
         return expect(value, cls, "read_brackets(path) or parse_brackets([...]) makes one")
 
     def __len__(self) -> int:
-        """The number of trees."""
         return len(self.tree_starts) - 1
 
     @property
     def origin(self) -> Origin | None:
-        """Where the trees came from: that of their words."""
         return self.words.origin
 
     @property
@@ -81,7 +79,6 @@ class Trees(Sourced):
         return len(self.parents)
 
     def __getitem__(self, trees: slice) -> Trees:
-        """Some consecutive trees."""
         return self._part(self.words[trees], np.arange(len(self))[trees])
 
     def select(self, trees: np.ndarray) -> Trees:
@@ -331,7 +328,6 @@ def unbinarise(trees: Trees) -> Trees:
     drop = new[trees.labels.ids]
     # A parser may give a tree whose very root is such a node; it stays, as the phrase that it is a part of.
     drop[trees.roots] = False
-
     return trees.without_nodes(drop).relabel(original_label)
 
 
