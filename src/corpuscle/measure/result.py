@@ -30,7 +30,7 @@ def signature(metric: str, **facts: object) -> str:
 
 
 def resampled(items: str, draws: int, seed: int) -> str:
-    """For a signature: how the interval came about."""
+    """For a signature: how the interval was computed."""
     return f"bootstrap of {items}, {draws} draws, seed {seed}"
 
 
@@ -49,7 +49,7 @@ class Shown(NamedTuple):
         return value if not whole else value / figures[whole] if figures.get(whole) else math.nan
 
     def write(self, value: float) -> str:
-        write: Callable[[float], str] = percent if self.sort == "%" else count if self.sort == "," else number
+        write: Callable[[float], str] = {"%": percent, ",": count, ".": number}[self.sort]
         return write(value)
 
 
@@ -62,9 +62,6 @@ class Interval:
     low: float
     high: float
     deviation: float
-
-    def to_json(self) -> dict[str, Any]:
-        return plain(vars(self))
 
 
 def with_interval(name: str, value: Any, interval: Interval) -> dict[str, float]:

@@ -1,7 +1,7 @@
 """Word alignments: links between the words of sentence pairs, and matrices of link probabilities.
 
 Positions are zero-based, source first. Files: Pharaoh lines (``0-0 1?2 2-1:0.93``: ``-`` is a sure link, ``?`` or ``p``
-a possible one, a number after a colon is a weight), one line a sentence pair; and the format of the NAACL 2003 shared
+a possible one, a number after a colon is a weight), one line per sentence pair; and the format of the NAACL 2003 shared
 task (``sentence source target [S|P] [weight]``, all counted from 1), one line a link.
 """
 
@@ -187,8 +187,8 @@ def read_links(path: AnyPath, sentences: int | None = None) -> Alignments:
 
 
 def read_pharaoh(path: AnyPath, lines: Iterable[tuple[int, str]] | None = None) -> Alignments:
-    """Read Pharaoh links, one line a sentence pair; a blank line is a pair without links. ``lines``: those of the file,
-    if they have been read."""
+    """Read Pharaoh links, one line per sentence pair; a blank line is a pair without links. ``lines``: those of the
+    file, if they have been read."""
     rows: list[tuple[int, int, int]] = []
     sure: list[bool] = []
     weights: list[float | None] = []
@@ -279,7 +279,7 @@ def write_naacl(alignments: Alignments, path: AnyPath) -> None:
 
 @dataclass(frozen=True, eq=False)
 class AlignmentMatrix:
-    """How probable every link of every sentence pair is.
+    """The probability of every possible link of every sentence pair.
 
     - ``weights``: float32, the matrices of all pairs, row by row, one after the other;
     - ``shapes``: int32 (n_pairs, 2), source and target length of each pair.

@@ -166,13 +166,13 @@ def _files(path: AnyPath) -> list[AnyPath]:
     return list(inside)
 
 
-def parse_brackets(texts: Iterable[str], labelled: bool = True) -> Trees:
+def parse_brackets(texts: Iterable[str]) -> Trees:
     """Trees from strings, a tree each.
 
     >>> parse_brackets(["(S (NP you) (VP slept))"]).spans.tolist()
     [[0, 2], [0, 1], [1, 2]]
     """
-    builder = _Builder(labelled, lines=True)
+    builder = _Builder(labelled=True, lines=True)
     for text in texts:
         builder.add(text.replace("\n", " ") + "\n", None)
     return builder.trees()
@@ -206,7 +206,7 @@ def format_brackets(trees: Trees, labelled: bool = True, indent: bool = False) -
 
 
 def write_brackets(trees: Trees, path: AnyPath, labelled: bool = True, indent: bool = False) -> None:
-    """Write trees, one a line unless ``indent`` is set; the tree of an empty sentence is a blank line."""
+    """Write trees, one per line unless ``indent`` is set; the tree of an empty sentence is a blank line."""
     for what, values in (
         ("word", trees.words.vocab.decode(np.unique(trees.words.tokens))),
         ("label", [trees.labels.values[id] for id in np.unique(trees.labels.ids)]),

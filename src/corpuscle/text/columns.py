@@ -1,4 +1,4 @@
-"""Column files: a token a line with its annotations in columns, a blank line between sentences.
+"""Column files: one line per token with its annotations in columns, a blank line between sentences.
 
 The files of the CoNLL shared tasks on chunks and names, and what came after them: the first column is the word, the
 last one usually a tag (see ``mention_tags``). A sentence that consists of one ``-DOCSTART-`` line begins a document.
@@ -7,7 +7,7 @@ last one usually a tag (see ``mention_tags``). A sentence that consists of one `
 may be several words (``wanna``: ``want to``); it is empty where the token before already says it all (``a`` ``lot``
 typed apart), and the token itself where nothing is wrong. Three formats:
 
-- two columns, a token a line: as typed, as meant (MultiLexNorm); a third column may say what happened;
+- two columns, one line per token: as typed, as meant (MultiLexNorm); a third column may say what happened;
 - three columns with a flag in the middle (LexNorm): ``IV`` a word of the lexicon, ``OOV`` none, ``NO`` not a word at
   all (punctuation, mentions, addresses);
 - JSON lines, in files whose names end in ``.jsonl``: ``{"input": ["u", "there"], "output": ["you", "there"]}``
@@ -36,7 +36,7 @@ from corpuscle.text.mention_tags import Span, spans_of_tags
 from corpuscle.text.origin import Origin, Sourced
 
 DOCUMENT = "-DOCSTART-"
-"""What the first column of a line says that begins a document."""
+"""The first column of a line that begins a document."""
 
 _BATCH = 100_000
 
@@ -219,14 +219,14 @@ def _check_writable(columns: Columns, path: AnyPath) -> None:
 
 
 FLAGS = ("IV", "OOV", "NO")
-"""What LexNorm says of a token."""
+"""The flags of tokens in LexNorm."""
 
 
 @dataclass(frozen=True, eq=False)
 class Normalised(Sourced):
     """Messages, token by token.
 
-    - ``corpus``: as typed, a message a sentence;
+    - ``corpus``: as typed, one sentence per message;
     - ``meant``: the standard form of each token, which may be empty or have spaces;
     - ``notes``: LexNorm's flag, or what happened to a token; unset where the file does not say.
     """

@@ -1,4 +1,4 @@
-"""CoNLL-U: ten tab-separated columns a word, a blank line after each sentence.
+"""CoNLL-U: ten tab-separated columns per word, a blank line after each sentence.
 
 The reader is strict: what it accepts, the writer gives back byte for byte (but for CR, a byte order mark, and the final
 blank line, which is there once). Comments, multiword ranges and empty nodes are kept. The columns and their rules are
@@ -44,7 +44,7 @@ class _Sentence:
     empties: list[tuple[int, int, int, str]] = field(default_factory=list)
 
     def insert(self, fields: list[str]) -> str | None:
-        """Take a line that is no word; the reason why not, if it does not belong here."""
+        """Take a line that is no word; if it may not stand here, returns why."""
         id, following = fields[0], self.words + 1
         open_range = bool(self.ranges) and self.ranges[-1][1] == following
         if match := _RANGE.fullmatch(id):
@@ -67,7 +67,7 @@ class _Sentence:
         return None
 
     def close(self) -> str | None:
-        """The reason why the sentence may not end here, if there is one."""
+        """Why the sentence may not end here, if there is a reason."""
         if not self.words:
             return "a sentence without words"
         if self.ranges and self.ranges[-1][2] > self.words:
@@ -178,7 +178,7 @@ def _heads(path: AnyPath, lines: list[str], numbering: Numbering, starts: np.nda
 
 
 def _documents(comments: list[tuple[str, ...]]) -> tuple[np.ndarray | None, tuple[str, ...] | None]:
-    """Where documents start, and their names, as ``# newdoc`` comments tell."""
+    """Where documents start, and their names, from the comments ``# newdoc``."""
     found: dict[int, str] = {}
     for sentence, lines in enumerate(comments):
         for key in ("newdoc", "newdoc id"):

@@ -8,7 +8,7 @@ uses them.
 
 ``Preprocessing`` is what is done to the words of a text after it has been read, and before anything is learned from it.
 It is applied to vocabulary types, not to tokens: a corpus of a hundred million tokens has perhaps a million types. All
-types are written as one string, one type a line, and changed together; the byte scanner reads the result back, which
+types are written as one string, one type per line, and changed together; the byte scanner reads the result back, which
 merges types that have become equal and splits those that have become several words.
 """
 
@@ -18,9 +18,9 @@ import dataclasses
 import hashlib
 import re
 import unicodedata
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from os import PathLike
 from typing import Any
 
@@ -29,6 +29,7 @@ import numpy as np
 from corpuscle.errors import SettingError, expect
 from corpuscle.memory import pieces
 from corpuscle.settings import Settings
+from corpuscle.text.layers import Numbering
 from corpuscle.text.origin import Origin, Sourced
 from corpuscle.text.settings import TextSettings
 from corpuscle.text.vocab import FIRST, UNKNOWN, Vocab, items_of, starts_of
@@ -79,11 +80,14 @@ class Corpus(Sourced):
         sentences = list(sentences)
         if any(isinstance(sentence, str) for sentence in sentences):
             raise SettingError("a sentence is a list of words, not a string: read_strings([...]) splits strings")
+        words = chain.from_iterable(sentences)
         if vocab is None:
-            counts = Counter(word for sentence in sentences for word in sentence)
-            vocab = Vocab.from_words(counts.keys(), list(counts.values()))
-        tokens = vocab.encode(word for sentence in sentences for word in sentence)
-        return cls(tokens, starts_of(len(sentence) for sentence in sentences), vocab, origin=origin)
+            numbering = Numbering()
+            numbering.add(words)
+            tokens, vocab = numbering.finish()
+        else:
+            tokens = vocab.encode(words)
+        return cls(tokens, starts_of(map(len, sentences)), vocab, origin=origin)
 
     @classmethod
     def checked(cls, value: Any, **reading: Any) -> Corpus:
@@ -304,7 +308,7 @@ class Preprocessing(Settings):
 
 
 def types_as_lines(vocab: Vocab) -> bytes:
-    """All ordinary types, one a line."""
+    """All ordinary types, one per line."""
     return np.insert(vocab.bytes, vocab.offsets[1:], ord("\n")).tobytes()
 
 

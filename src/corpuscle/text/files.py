@@ -66,7 +66,7 @@ def reading(path: AnyPath) -> Iterator[None]:
 
 
 class _Replayed(io.RawIOBase):
-    """A file that is kept open, from its beginning, whoever else reads it."""
+    """A reader of a file that is kept open, with a position of its own."""
 
     def __init__(self, kept: IO[bytes]):
         self._kept, self._at = kept, 0

@@ -19,7 +19,7 @@ import numpy as np
 
 from corpuscle.errors import InputError, UnfitData, expect
 from corpuscle.text.corpus import Corpus, items_of, starts_of
-from corpuscle.text.layers import Layer, Numbering, flattened
+from corpuscle.text.layers import Layer, flattened
 from corpuscle.text.origin import Origin, Sourced
 
 LAYERS = ("lemmas", "tags", "xpos", "features", "relations", "deps", "misc")
@@ -119,18 +119,13 @@ class Treebank(Sourced):
             raise TypeError(f"no such layer: {', '.join(sorted(set(layers) - set(LAYERS)))}")
         origin = origin or getattr(sentences, "origin", None)
         sentences = list(sentences)
-        numbering = Numbering()
-        numbering.add(word for sentence in sentences for word in sentence)
-        tokens, vocab = numbering.finish()
-        starts, origin = starts_of(len(sentence) for sentence in sentences), origin and origin.by_item()
-        corpus = Corpus(tokens, starts, vocab, origin=origin)
-
-        columns: dict[str, Any] = dict.fromkeys(LAYERS, Layer.unset(len(tokens)))
+        corpus = dataclasses.replace(Corpus.from_sentences(sentences), origin=origin and origin.by_item())
+        columns: dict[str, Any] = dict.fromkeys(LAYERS, Layer.unset(corpus.n_tokens))
         columns |= {name: Layer.from_strings(flattened(name, rows, sentences)) for name, rows in layers.items()}
         lines = tuple(tuple(rows) for rows in comments) if comments is not None else ((),) * len(corpus)
         if len(lines) != len(corpus):
             raise ValueError(f"comments for {len(lines)} sentences, but there are {len(corpus)}")
-        numbers = np.full(len(tokens), -1, np.int32)
+        numbers = np.full(corpus.n_tokens, -1, np.int32)
         if heads is not None:
             numbers[:] = flattened("heads", heads, sentences)
         return cls(corpus, numbers, **columns, comments=lines)
