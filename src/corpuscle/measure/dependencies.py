@@ -139,15 +139,13 @@ def attachment_by(gold: Treebank, found: Treebank, by: str, mode: str = "plain")
     """UAS and LAS of words by their gold ``relation``, the ``distance`` of their gold head or the ``length`` of their
     sentence: rows of ``name``, ``words``, ``uas``, ``las``, most words first."""
     heads, relations = _right(gold, found, mode)
-    lengths = np.repeat(gold.corpus.lengths, gold.corpus.lengths)
-    positions = np.arange(len(heads)) - np.repeat(gold.corpus.sentence_starts[:-1], gold.corpus.lengths) + 1
     if by == "relation":
         names = np.array(gold.relations.strings(), object)
     elif by == "distance":
-        gaps = np.abs(gold.heads - positions)
+        gaps = np.abs(gold.heads - gold.corpus.positions - 1)
         names = np.where(gold.heads == 0, "root", np.where(gaps > 10, "more than 10", gaps.astype(str)))
     else:
-        tens = (lengths - 1) // 10
+        tens = (np.repeat(gold.corpus.lengths, gold.corpus.lengths) - 1) // 10
         names = np.array([f"{10 * ten + 1} to {10 * ten + 10}" for ten in tens.tolist()], object)
     rows: list[dict[str, float | str]] = []
     for name in sorted(set(names.tolist())):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator
+from itertools import pairwise
 
 import numpy as np
 
@@ -184,7 +185,7 @@ def format_brackets(trees: Trees, labelled: bool = True, indent: bool = False) -
     words = trees.words.vocab.decode(trees.words.tokens.tolist())
     labels = trees.labels.strings() if labelled else [""] * trees.n_nodes
     leaf = trees.preterminals.tolist()
-    for first, last in zip(trees.tree_starts[:-1].tolist(), trees.tree_starts[1:].tolist(), strict=True):
+    for first, last in pairwise(trees.tree_starts.tolist()):
         parts: list[str] = []
         stack: list[tuple[int | None, int, bool]] = [(first, 0, False)] if last > first else []
         while stack:

@@ -228,21 +228,19 @@ def treebank_as_json(bank: Treebank, confidence: str = "") -> dict[str, Any]:
 
 def _blocks(treebank: Treebank) -> Iterator[str]:
     """The lines of each sentence and the empty line behind it."""
-    lengths = treebank.corpus.lengths
-    starts = treebank.corpus.sentence_starts
-    ids = (np.arange(len(treebank.corpus.tokens)) - np.repeat(starts[:-1], lengths) + 1).tolist()
-    names = ["_", *map(str, range(int(lengths.max(initial=0)) + 1))]
-    columns = {name: getattr(treebank, name).strings() for name in LAYERS}
+    corpus = treebank.corpus
+    numbers = ["_", *map(str, range(int(corpus.lengths.max(initial=0)) + 1))]  # of heads, from -1 on
+    layers = [getattr(treebank, name).strings() for name in LAYERS]
     fields = [
-        [names[id + 1] for id in ids],
-        treebank.corpus.vocab.decode(treebank.corpus.tokens.tolist()),
-        *(columns[name] for name in LAYERS[:4]),
-        [names[head + 1] for head in treebank.heads.tolist()],
-        *(columns[name] for name in LAYERS[4:]),
+        [numbers[position] for position in (corpus.positions + 2).tolist()],
+        corpus.vocab.decode(corpus.tokens.tolist()),
+        *layers[:4],
+        [numbers[head] for head in (treebank.heads + 1).tolist()],
+        *layers[4:],
     ]
     rows = ["\t".join(row) for row in zip(*fields, strict=True)]
     inserted = _inserted(treebank)
-    for sentence, (begin, end) in enumerate(zip(starts[:-1].tolist(), starts[1:].tolist(), strict=True)):
+    for sentence, (begin, end) in enumerate(pairwise(corpus.sentence_starts.tolist())):
         lines = rows[begin:end]
         for position, line in reversed(inserted.get(sentence, [])):
             lines.insert(position, line)

@@ -133,6 +133,11 @@ class Corpus(Sourced):
         """The length of every sentence, int64 (n_sentences,)."""
         return np.diff(self.sentence_starts)
 
+    @property
+    def positions(self) -> np.ndarray:
+        """The place of every token in its sentence, from 0, int64 (n_tokens,)."""
+        return np.arange(len(self.tokens)) - np.repeat(self.sentence_starts[:-1], self.lengths)
+
     def filled(self, what: str = "text") -> Corpus:
         """The corpus itself, unless it has no tokens, which is an error; ``what``: what it is to the one who asks."""
         if self.n_tokens == 0:

@@ -60,10 +60,8 @@ class Insertions:
     def of(self, sentence: int) -> list[tuple[int, int, str]]:
         """The lines of one sentence: number, number, columns."""
         begin, end = np.searchsorted(self.sentences, [sentence, sentence + 1])
-        return [
-            (int(a), int(b), columns)
-            for (a, b), columns in zip(self.numbers[begin:end], self.columns[begin:end], strict=True)
-        ]
+        numbers = self.numbers[begin:end].tolist()
+        return [(a, b, columns) for (a, b), columns in zip(numbers, self.columns[begin:end], strict=True)]
 
     def select(self, chosen: np.ndarray) -> Insertions:
         """The lines of the chosen sentences, which are numbered anew in that order."""

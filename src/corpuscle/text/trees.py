@@ -102,11 +102,10 @@ class Trees(Sourced):
         An item is the index of a node among all nodes, or ``~w`` for the word that is number w of all words.
         """
         nodes = np.flatnonzero(self.parents >= 0)
-        words = np.arange(len(self.word_parents))
-        positions = words - np.repeat(self.words.sentence_starts[:-1], self.words.lengths)
+        items = np.concatenate([nodes, ~np.arange(len(self.word_parents))])
         parents = np.concatenate([self._node_parents[nodes], self._word_nodes])
-        order = np.lexsort((np.concatenate([self.spans[nodes, 0], positions]), parents))
-        return starts_of(np.bincount(parents, minlength=self.n_nodes)), np.concatenate([nodes, ~words])[order]
+        order = np.lexsort((np.concatenate([self.spans[nodes, 0], self.words.positions]), parents))
+        return starts_of(np.bincount(parents, minlength=self.n_nodes)), items[order]
 
     @property
     def preterminals(self) -> np.ndarray:
@@ -263,8 +262,7 @@ def binarise(trees: Trees, side: str = "right", horizontal: int | None = 0, vert
                 phrases[node] += f"^{names[above]}"
                 above = up[above]
     starts, items = (array.tolist() for array in trees.children)
-    spans, lengths = trees.spans.tolist(), trees.words.lengths
-    places = (np.arange(len(trees.word_parents)) - np.repeat(trees.words.sentence_starts[:-1], lengths)).tolist()
+    spans, places = trees.spans.tolist(), trees.words.positions.tolist()
     labels: list[str] = []
     parents: list[int] = []
     new_spans: list[tuple[int, int]] = []
