@@ -18,6 +18,9 @@ from corpuscle.text.html import fragment, p, small, table
 from corpuscle.text.tables import plain
 from corpuscle.text.wording import count, number, percent
 
+_WRITERS: dict[str, Callable[[float], str]] = {"%": percent, ",": count, ".": number}
+"""How figures are written, by what they are."""
+
 
 def signature(metric: str, **facts: object) -> str:
     """What was counted and how, in one line that can stand under a table.
@@ -49,8 +52,7 @@ class Shown(NamedTuple):
         return value if not whole else value / figures[whole] if figures.get(whole) else math.nan
 
     def write(self, value: float) -> str:
-        write: Callable[[float], str] = {"%": percent, ",": count, ".": number}[self.sort]
-        return write(value)
+        return _WRITERS[self.sort](value)
 
 
 @dataclass(frozen=True)

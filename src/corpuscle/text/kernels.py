@@ -27,7 +27,7 @@ import numpy as np
 from corpuscle.compiled import kernel, part
 from corpuscle.random import mix
 
-_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)  # 2^64 divided by the golden ratio: a product with it spreads keys evenly
 _LONG = np.uint64(1 << 63)
 ROOM_FOR_TOKENS, ROOM_FOR_LINES, ROOM_FOR_TYPES, ROOM_FOR_BYTES, DONE, BAD_UTF8, NUL = range(7)
 POSITION, TOKENS, LINES, TYPES, BYTES, NEEDED = range(6)

@@ -165,9 +165,8 @@ class Vocab:
         mapping = np.zeros(len(self), np.int32)
         mapping[:FIRST] = np.arange(FIRST)
         mapping[FIRST:][keep] = FIRST + np.arange(keep.sum())
-        new_counts = np.bincount(mapping, weights=self.counts, minlength=FIRST + keep.sum()).astype(np.int64)
         kept = self.subset(np.flatnonzero(keep) + FIRST)
-        kept.counts = new_counts
+        kept.counts = np.bincount(mapping, weights=self.counts).astype(np.int64)
         return kept, mapping
 
     def subset(self, ids: np.ndarray) -> Vocab:
