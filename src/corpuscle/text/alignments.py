@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -216,10 +217,9 @@ def write_pharaoh(alignments: Alignments, path: AnyPath) -> None:
     texts = [f"{i}{mark}{j}" for (i, j), mark in zip(alignments.links.tolist(), marks, strict=True)]
     if alignments.weights is not None:
         texts = [f"{text}:{weight!r}" for text, weight in zip(texts, alignments.weights.tolist(), strict=True)]
-    starts = alignments.starts.tolist()
     with write_atomically(path, "w") as output:
-        for pair in range(len(alignments)):
-            output.write(" ".join(texts[starts[pair] : starts[pair + 1]]) + "\n")
+        for begin, end in pairwise(alignments.starts.tolist()):
+            output.write(" ".join(texts[begin:end]) + "\n")
 
 
 def _check_weights(alignments: Alignments, path: AnyPath) -> None:

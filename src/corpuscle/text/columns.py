@@ -24,6 +24,7 @@ import dataclasses
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -88,13 +89,12 @@ class Columns:
         self, name: str, scheme: str = "bio", repair: bool = False, path: AnyPath | None = None
     ) -> list[list[Span]]:
         """The spans that a layer of tags stands for, sentence by sentence; see ``spans_of_tags``."""
-        tags, starts = self.layers[name].strings(), self.corpus.sentence_starts.tolist()
-        found = []
-        for sentence in range(len(self)):
+        tags, found = self.layers[name].strings(), []
+        for number, (begin, end) in enumerate(pairwise(self.corpus.sentence_starts.tolist()), 1):
             try:
-                found.append(spans_of_tags(tags[starts[sentence] : starts[sentence + 1]], scheme, repair))
+                found.append(spans_of_tags(tags[begin:end], scheme, repair))
             except InputError as error:
-                raise InputError(path, None, f"sentence {sentence + 1}, {error.reason}") from None
+                raise InputError(path, None, f"sentence {number}, {error.reason}") from None
         return found
 
 
@@ -192,10 +192,9 @@ def write_columns(columns: Columns, path: AnyPath) -> None:
         for sentence, line in zip(corpus.document_starts.tolist(), columns.breaks, strict=False):
             begins.setdefault(sentence, []).extend([] if line is None else [line, ""])
     with write_atomically(path, "w") as output:
-        starts = corpus.sentence_starts.tolist()
-        for sentence in range(len(corpus)):
+        for sentence, (begin, end) in enumerate(pairwise(corpus.sentence_starts.tolist())):
             notes = columns.comments[sentence] if columns.comments else ()
-            block = [*begins.get(sentence, ()), *notes, *rows[starts[sentence] : starts[sentence + 1]], "\n"]
+            block = [*begins.get(sentence, ()), *notes, *rows[begin:end], "\n"]
             output.write("\n".join(block))
         output.write("\n".join([*begins.get(len(corpus), ()), ""]))
 

@@ -292,12 +292,8 @@ def write_text(corpus: Corpus, path: AnyPath, *, units: str = "words") -> None:
     with write_atomically(path, "wb") as output:
         for first in range(0, len(corpus), 1 << 14):
             lines: list[str] = []
-            for i in range(first, min(len(corpus), first + (1 << 14))):
-                words = corpus.words(i)
-                if units == "words":
-                    lines.append(" ".join(words))
-                else:
-                    lines.append("".join(_WRITTEN.get(unit, unit) for unit in words))
+            for i, words in enumerate(corpus[first : first + (1 << 14)], first):
+                lines.append(" ".join(words) if units == "words" else "".join(_WRITTEN.get(u, u) for u in words))
                 if i in last_of_document:
                     lines.append("")
             output.write(("\n".join(lines) + "\n").encode())
