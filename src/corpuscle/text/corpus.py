@@ -20,7 +20,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain, pairwise
+from itertools import chain
 from os import PathLike
 from typing import Any
 
@@ -154,10 +154,7 @@ class Corpus(Sourced):
         return self.vocab.decode(self.sentence(index))
 
     def __iter__(self) -> Iterator[list[str]]:
-        for first in range(0, len(self), 1000):  # as many sentences are decoded at a time
-            bounds = self.sentence_starts[first : first + 1001]
-            words = self.vocab.decode(self.tokens[bounds[0] : bounds[-1]].tolist())
-            yield from (words[begin:end] for begin, end in pairwise((bounds - bounds[0]).tolist()))
+        return (self.words(i) for i in range(len(self)))
 
     def __getitem__(self, sentences: slice) -> Corpus:
         """Some consecutive sentences, as a Corpus that shares this one's arrays."""
