@@ -26,6 +26,8 @@ SEGMENTATION = (
     Shown("sentences", "sentences", ","),
 )  # fmt: skip
 
+_CHUNK = 1 << 20
+
 
 class OtherText(ValueError):
     """Two segmentations are not of the same text; ``sentence`` is the first that differs, counted from 0."""
@@ -35,24 +37,48 @@ class OtherText(ValueError):
         super().__init__(f"sentence {sentence + 1}: {reason}")
 
 
+def _spelling(corpus: Corpus) -> tuple[np.ndarray, np.ndarray]:
+    """The UTF-8 of all ids and where each begins; literal markup such as ``<unk>`` is spelled as it is written."""
+    markup = "".join(MARKUP).encode()
+    offsets = np.concatenate([starts_of(len(word) for word in MARKUP)[:-1], corpus.vocab.offsets + len(markup)])
+    return np.concatenate([np.frombuffer(markup, np.uint8), corpus.vocab.bytes]), offsets
+
+
 def _edges(corpus: Corpus) -> np.ndarray:
-    """Where each word begins in the bytes of the text, and the end of the last: int64 (n_tokens + 1,). Literal markup
-    such as ``<unk>`` is spelled as it is written."""
-    lengths = np.concatenate([[len(word) for word in MARKUP], np.diff(corpus.vocab.offsets)])
-    return starts_of(lengths[corpus.tokens])
+    """Where each word begins in the bytes of the text, and the end of the last: int64 (n_tokens + 1,)."""
+    return starts_of(np.diff(_spelling(corpus)[1])[corpus.tokens])
 
 
-def _check_same_text(gold: Corpus, found: Corpus) -> None:
+def _check_same_text(gold: Corpus, found: Corpus, gold_edges: np.ndarray, found_edges: np.ndarray) -> None:
     """Both consist of the same sentences of the same characters, or ``OtherText``."""
-    for number, sentences in enumerate(zip(gold, found, strict=False)):
-        wanted, got = map("".join, sentences)
-        if wanted != got:
-            as_many = len(wanted.encode()) == len(got.encode())
-            how = "other characters than" if as_many else "not as many characters as"
-            raise OtherText(number, f"{how} in the gold text")
-    if len(gold) != len(found):
-        reason = f"gold text of {len(gold)} sentences, but {len(found)} were segmented"
-        raise OtherText(min(len(gold), len(found)), reason)
+    ends, other = gold_edges[gold.sentence_starts], found_edges[found.sentence_starts]
+    common = min(len(ends), len(other))
+    differing = np.flatnonzero(ends[:common] != other[:common])
+    # Up to here all sentences have the same lengths; what lies behind cannot be compared byte by byte.
+    same = int(differing[0]) - 1 if len(differing) else common - 1
+    texts = [(corpus, *_spelling(corpus), edges) for corpus, edges in ((gold, gold_edges), (found, found_edges))]
+    for first in range(0, int(ends[same]), _CHUNK):
+        last = min(first + _CHUNK, int(ends[same]))
+        a, b = (_bytes(*text, first, last) for text in texts)
+        if not np.array_equal(a, b):
+            at = first + int(np.flatnonzero(a != b)[0])
+            raise OtherText(int(np.searchsorted(ends, at, "right")) - 1, "other characters than in the gold text")
+    if len(differing):
+        raise OtherText(same, "not as many characters as in the gold text")
+    if len(ends) != len(other):
+        raise OtherText(common - 1, f"gold text of {len(ends) - 1} sentences, but {len(other) - 1} were segmented")
+
+
+def _bytes(
+    corpus: Corpus, spelling: np.ndarray, offsets: np.ndarray, edges: np.ndarray, first: int, last: int
+) -> np.ndarray:
+    """The bytes ``first`` to ``last`` of a text, words run together."""
+    begin = int(np.searchsorted(edges, first, "right")) - 1
+    end = int(np.searchsorted(edges, last, "left"))
+    tokens = corpus.tokens[begin:end]
+    source = np.repeat(offsets[tokens] - edges[begin:end], np.diff(edges[begin : end + 1]))
+    source += np.arange(edges[begin], edges[end])
+    return spelling[source[first - edges[begin] : last - edges[begin]]]
 
 
 def segmentation_counts(gold: Corpus, found: Corpus) -> tuple[np.ndarray, np.ndarray]:
@@ -60,8 +86,8 @@ def segmentation_counts(gold: Corpus, found: Corpus) -> tuple[np.ndarray, np.nda
 
     Both are corpora of words, one sentence per line; ``OtherText`` if their characters differ.
     """
-    _check_same_text(gold, found)
     gold_edges, found_edges = _edges(gold), _edges(found)
+    _check_same_text(gold, found, gold_edges, found_edges)
     # Words are not empty, so their beginnings rise: each found word has at most one gold word that ends with it.
     place = np.searchsorted(gold_edges[1:], found_edges[1:])
     ends = gold_edges[1:][place] == found_edges[1:]

@@ -60,10 +60,13 @@ class Prepared:
         return len(self.sentence_starts) - 1
 
     def __iter__(self) -> Iterator[list[str]]:
-        """The sentences as lists of tokens, one in memory at a time."""
-        text, offsets = self.text, self.offsets
-        for first, last in pairwise(self.sentence_starts.tolist()):
-            yield [text[begin:end] for begin, end in offsets[first:last].tolist()]
+        """The sentences as lists of tokens; few of them are in memory at a time."""
+        text, bounds = self.text, self.sentence_starts
+        for first in range(0, len(self), 1000):
+            several = bounds[first : first + 1001]
+            edges = self.offsets[several[0] : several[-1]].tolist()
+            tokens = [text[begin:end] for begin, end in edges]
+            yield from (tokens[begin:end] for begin, end in pairwise((several - several[0]).tolist()))
 
     def gaps(self) -> list[str]:
         """What stands before each token, and after the last: n_tokens + 1 strings."""
