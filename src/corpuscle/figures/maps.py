@@ -1,6 +1,6 @@
 """A map: named points in a plane, as many names as there is room for.
 
-Names are set one after the other, the most important first, beside their points: right, left, above or below, wherever
+Names are set one after the other, the most important first, next to their points: right, left, above or below, wherever
 they cover no point and no other name; where there is no place the point stands without its name, which a pointer still
 finds.
 """

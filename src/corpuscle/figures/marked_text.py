@@ -10,6 +10,7 @@ Topics for the eye: a list of topics with their words and phrases, and a text wh
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 from corpuscle.figures.svg import COLOURS, Sheet, certainty, coloured, fitting, shorten, text_width
@@ -77,7 +78,7 @@ def draw_mentions(
                 left, right = min(place[0] for place in here), max(place[1] for place in here)
                 y = line * depth + 24 + _STEP * level
                 sheet.add("rect", tip=tip, x=left, y=y, width=right - left, height=4, class_=f"f{colour}", opacity=sure)
-        for (_, last), (first, _) in zip(mention.runs, mention.runs[1:], strict=False):
+        for (_, last), (first, _) in pairwise(mention.runs):
             if places[last][2] == places[first][2]:
                 y = places[last][2] * depth + 26 + _STEP * level
                 ends = sorted((places[last], places[first]))

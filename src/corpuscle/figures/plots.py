@@ -1,4 +1,4 @@
-"""The plots: lines over an axis, bars beside words.
+"""The plots: lines over an axis, bars and boxes with names.
 
 Sheets are narrow (460 units) because most will be looked at on a page or a phone, where a wide sheet would shrink its
 own labels away. Series differ in colour, marker and dash, so that no one has to see colours to read them.
@@ -359,7 +359,7 @@ def box_plot(
     description: str = "",
     value_label: str = "",
 ) -> str:
-    """Horizontal boxes beside names; ``groups``: for each of some series, the numbers of each name."""
+    """Horizontal boxes after their names; ``groups``: for each of some series, the numbers of each name."""
     if not names or not groups or any(len(each) != len(names) for each in groups.values()):
         raise ValueError("there must be numbers for each name, and at least one name")
     values = [value for each in groups.values() for numbers in each for value in numbers]

@@ -56,7 +56,6 @@ if TYPE_CHECKING:
         analyses,
         analyses_by_element,
         analyses_by_probability,
-        compare_tagging,
         ranks_of,
         tagging,
         tagging_by_tag,

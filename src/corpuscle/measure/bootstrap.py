@@ -228,15 +228,8 @@ def paired_bootstrap(
 ) -> Comparison:
     """Compare two systems whose figure is ``transform(sum of numerators / sum of denominators)``; difference
     is A - B."""
-    return compare(
-        np.column_stack([numerators_a, denominators]),
-        np.column_stack([numerators_b, denominators]),
-        _ratio(transform),
-        draws=draws,
-        seed=seed,
-        of=of,
-        items=items,
-    )
+    a, b = (np.column_stack([numerators, denominators]) for numerators in (numerators_a, numerators_b))
+    return compare(a, b, _ratio(transform), draws=draws, seed=seed, of=of, items=items)
 
 
 def approximate_randomisation(

@@ -22,19 +22,18 @@ Collins, "EVALB", 1997; Klein, "The unsupervised learning of natural language st
 
 from __future__ import annotations
 
-import unicodedata
 from typing import NamedTuple
 
 import numpy as np
 
 from corpuscle.measure.bootstrap import Figure, bootstrap_all, compare, f1_rates, rate, share
+from corpuscle.measure.dependencies import PENN, of_punctuation
 from corpuscle.measure.result import Comparison, Result, Shown, resampled, signature
 from corpuscle.text.trees import ROOTS, Trees
 
 PUNCTUATION = ("auto", "penn", "form", "none")
 """What punctuation is: words with tags of the Penn Treebank, words of such letters, none; auto: penn where there are
 such tags, else form."""
-_PENN = frozenset((",", ":", "``", "''", "."))
 _SAME = {"PRT": "ADVP"}
 _KINDS = ("labelled", "unlabelled", "spans", "labelled_proper", "unlabelled_proper", "spans_proper")
 _COLUMNS = [f"{kind}_{part}" for kind in _KINDS for part in ("right", "found", "gold")] + [
@@ -53,13 +52,12 @@ BRACKETS = (
 def spoken_words(trees: Trees, punctuation: str = "auto") -> np.ndarray:
     """Which words are not punctuation, bool (n_words,)."""
     tags = trees.word_tags
-    marks = np.array([tag in _PENN for tag in tags], bool)
+    marks = np.array([tag in PENN for tag in tags], bool)
     if punctuation == "none":
         return np.ones(len(tags), bool)
     if punctuation == "penn" or (punctuation == "auto" and marks.any()):
         return ~marks
-    silent = [all(unicodedata.category(c)[0] == "P" for c in word) for word in trees.words.vocab.strings]
-    return ~np.array(silent, bool)[trees.words.tokens]
+    return ~of_punctuation(trees.words)
 
 
 class _Pair(NamedTuple):
@@ -105,7 +103,6 @@ class _Nodes(NamedTuple):
     label: np.ndarray
 
     def of(self, chosen: np.ndarray) -> _Nodes:
-        """Some of the brackets."""
         return _Nodes(*(each[chosen] for each in self))
 
 

@@ -2,11 +2,10 @@
 
 Each figure is given over all words and without punctuation, which is, of the gold file: words with the UPOS PUNCT
 (``upos``), with a tag of punctuation of the Penn Treebank (``penn``), or whose letters are all punctuation in
-Unicode, as in CoNLL-X (``form``); ``auto`` takes
-``upos`` where the file has that tag, else ``penn`` where it has tags. ``complete``:
-sentences in which every head is right; ``root``: sentences whose roots are the right ones. In the mode ``conll18``
-relations are compared without their subtypes (``acl:relcl`` is ``acl``), as in the shared task of 2018, and ``clas`` is
-its F1 of words whose relation is neither a function word's nor punctuation. Sentences are resampled.
+Unicode, as in CoNLL-X (``form``); ``auto`` takes ``upos`` where the file has that tag, else ``penn`` where it has tags.
+``complete``: sentences in which every head is right; ``root``: sentences whose roots are the right ones. In the mode
+``conll18`` relations are compared without their subtypes (``acl:relcl`` is ``acl``), as in the shared task of 2018, and
+``clas`` is its F1 of words whose relation is neither a function word's nor punctuation. Sentences are resampled.
 
 Buchholz and Marsi, "CoNLL-X shared task on multilingual dependency parsing", 2006; Zeman et al., "CoNLL 2018 shared
 task: multilingual parsing from raw text to universal dependencies", 2018.
@@ -20,6 +19,7 @@ import numpy as np
 
 from corpuscle.measure.bootstrap import bootstrap_all, compare, rate, sums_by_sentence
 from corpuscle.measure.result import Comparison, Result, Shown, resampled, signature
+from corpuscle.text.corpus import Corpus
 from corpuscle.text.treebank import Treebank
 
 ATTACHMENT = (
@@ -28,7 +28,8 @@ ATTACHMENT = (
     Shown("words", "words", ","), Shown("sentences", "sentences", ","),
 )  # fmt: skip
 CLAS = Shown("clas", "CLAS")
-_PENN = frozenset(("``", "''", ",", ".", ":"))
+PENN = frozenset(("``", "''", ",", ".", ":"))
+"""Tags of punctuation in the Penn Treebank."""
 _FUNCTIONAL = frozenset(("aux", "cop", "mark", "det", "clf", "case", "cc", "punct"))
 _COLUMNS = {
     "uas": (0, 2), "las": (1, 2), "uas_nopunct": (3, 5), "las_nopunct": (4, 5), "complete": (6, 8), "root": (7, 8),
@@ -37,15 +38,20 @@ _COLUMNS = {
 """Figure -> the columns of its part and of its whole."""
 
 
+def of_punctuation(corpus: Corpus) -> np.ndarray:
+    """Which words consist of characters that are punctuation in Unicode, bool (n_words,)."""
+    marks = [all(unicodedata.category(letter)[0] == "P" for letter in word) for word in corpus.vocab.strings]
+    return np.array(marks, bool)[corpus.tokens]
+
+
 def punctuation(bank: Treebank, what: str = "auto") -> np.ndarray:
     """Which words are punctuation, bool (n_words,)."""
     tagged, named = bank.tags.ids.any(), bank.xpos.ids.any()
     if what == "auto":
         what = "upos" if "PUNCT" in bank.tags.vocab.strings else "penn" if tagged or named else "form"
     if what == "form":
-        marks = [all(unicodedata.category(letter)[0] == "P" for letter in form) for form in bank.corpus.vocab.strings]
-        return np.array(marks, bool)[bank.corpus.tokens]
-    layer, names = (bank.tags, frozenset(("PUNCT",))) if what == "upos" else (bank.xpos if named else bank.tags, _PENN)
+        return of_punctuation(bank.corpus)
+    layer, names = (bank.tags, frozenset(("PUNCT",))) if what == "upos" else (bank.xpos if named else bank.tags, PENN)
     if len(layer.ids) and not layer.ids.any():
         raise ValueError(f"punctuation by {what} is asked for, but there are no such tags")
     return np.array([tag in names for tag in layer.vocab.strings])[layer.ids]
@@ -133,15 +139,13 @@ def attachment_by(gold: Treebank, found: Treebank, by: str, mode: str = "plain")
     """UAS and LAS of words by their gold ``relation``, the ``distance`` of their gold head or the ``length`` of their
     sentence: rows of ``name``, ``words``, ``uas``, ``las``, most words first."""
     heads, relations = _right(gold, found, mode)
-    lengths = np.repeat(gold.corpus.lengths, gold.corpus.lengths)
-    positions = np.arange(len(heads)) - np.repeat(gold.corpus.sentence_starts[:-1], gold.corpus.lengths) + 1
     if by == "relation":
         names = np.array(gold.relations.strings(), object)
     elif by == "distance":
-        gaps = np.abs(gold.heads - positions)
+        gaps = np.abs(gold.heads - gold.corpus.positions - 1)
         names = np.where(gold.heads == 0, "root", np.where(gaps > 10, "more than 10", gaps.astype(str)))
     else:
-        tens = (lengths - 1) // 10
+        tens = (np.repeat(gold.corpus.lengths, gold.corpus.lengths) - 1) // 10
         names = np.array([f"{10 * ten + 1} to {10 * ten + 10}" for ten in tens.tolist()], object)
     rows: list[dict[str, float | str]] = []
     for name in sorted(set(names.tolist())):

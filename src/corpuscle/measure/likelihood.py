@@ -107,8 +107,8 @@ def _of_documents(result: Result) -> str:
 def token_likelihood(
     log_probabilities: Any, tokens: Any, more: Mapping[str, float | int], *, draws: int = 1000, seed: int = 1
 ) -> Result:
-    """The mean log-likelihood a token, in nats, from sums by sentence: natural logs of probabilities, without an end of
-    the sentence, and numbers of tokens.
+    """The mean log-likelihood per token, in nats, from sums by sentence: natural logs of probabilities, without an end
+    of the sentence, and numbers of tokens.
 
     Figures: ``log_likelihood``, ``low``, ``high``, ``perplexity``, ``tokens``, and ``more`` of the caller's.
     """

@@ -131,12 +131,11 @@ def mention_scores(
     found: Sequence[Standoff],
     *,
     one_to_one: bool = False,
-    only: str | None = None,
     draws: int = 1000,
     seed: int = 1,
 ) -> Result:
     """Precision, recall and F1 of every kind, with intervals; the headline is strict F1."""
-    statistics = mention_counts(gold, found, one_to_one=one_to_one, only=only)
+    statistics = mention_counts(gold, found, one_to_one=one_to_one)
     if not len(statistics):
         raise ValueError("there are no documents to compare")
     ratios = {name: ratio for kind in (*KINDS[1:], KINDS[0]) for name, ratio in _ratios(kind).items()}

@@ -52,8 +52,8 @@ def news_statistics(candidates: Sequence[Sequence[str]], references: Sequence[Se
         rows[i, 2] = 1.0 / (hits.index(True) + 1) if any(hits) else 0.0
         rows[i, 3] = sum(precisions) / len(right)
     several = letters_of([answer for right in answers for answer in right])
-    given = Candidates(*letters_of(firsts), *several, starts_of(map(len, answers)), np.arange(len(rows)))
-    rows[:, 1] = f_statistics(given)[:, 0]
+    texts = Candidates(*letters_of(firsts), *several, starts_of(map(len, answers)), np.arange(len(rows)))
+    rows[:, 1] = f_statistics(texts)[:, 0]
     return rows
 
 
@@ -95,7 +95,7 @@ def difference(found: str, wanted: str) -> tuple[str, str]:
     >>> difference("karan", "kiran")
     ('a', 'i')
     """
-    a, b = list(clusters(found)), list(clusters(wanted))
+    a, b = clusters(found), clusters(wanted)
     while a and b and a[0] == b[0]:
         del a[0], b[0]
     while a and b and a[-1] == b[-1]:

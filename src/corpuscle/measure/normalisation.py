@@ -58,11 +58,10 @@ def normalisation_counts(gold: Normalised, found: Sequence[Sequence[str]]) -> np
         for one, right, form in zip(typed, meant, forms, strict=True):
             was, is_, should = one.lower(), form.lower(), right.lower()
             rows[i, :5] += (was != is_ == should, was != is_, was != should, is_ == should, 1)
-        numbered = [
+        ours, theirs = (
             frozen(np.array([ids.setdefault(word, len(ids)) for word in _text(side).split()], np.int32), np.int32)
             for side in (forms, meant)
-        ]
-        ours, theirs = numbered
+        )
         rows[i, 5:] = edit_distance(ours, theirs, max(len(ours), len(theirs))), len(theirs)
     return rows
 
@@ -70,7 +69,7 @@ def normalisation_counts(gold: Normalised, found: Sequence[Sequence[str]]) -> np
 def detection(
     gold: Normalised, found: Sequence[Sequence[str]], looked_at: Sequence[Sequence[bool]]
 ) -> dict[str, float]:
-    """How well ill-formed tokens are told from others, among those that are looked at: ``detection_precision``, the
+    """How well ill-formed tokens are detected, among those that are looked at: ``detection_precision``, the
     share of changed tokens that are ill-formed, ``detection_recall``, ``detection_f1``, ``detection_tokens``."""
     changed = wrong = both = tokens = 0
     for i, (typed, forms) in enumerate(zip(gold.corpus, found, strict=True)):

@@ -32,16 +32,16 @@ class Candidates(NamedTuple):
 
 
 @part
-def _candidate(given, row):
+def _candidate(candidates, row):
     """The tokens of a candidate, and its first reference and the one after its last."""
-    item = given.item[row]
-    tokens = given.tokens[given.starts[row] : given.starts[row + 1]]
-    return tokens, given.first_reference[item], given.first_reference[item + 1]
+    item = candidates.item[row]
+    tokens = candidates.tokens[candidates.starts[row] : candidates.starts[row + 1]]
+    return tokens, candidates.first_reference[item], candidates.first_reference[item + 1]
 
 
 @part
-def _reference(given, r):
-    return given.references[given.reference_starts[r] : given.reference_starts[r + 1]]
+def _reference(candidates, r):
+    return candidates.references[candidates.reference_starts[r] : candidates.reference_starts[r + 1]]
 
 
 @part
@@ -99,23 +99,23 @@ def _occurrences(sequence, gram, begin, n):
 
 
 @kernel
-def _bleu(given, out):
+def _bleu(candidates, out):
     for row in range(len(out)):
-        candidate, first, last = _candidate(given, row)
+        candidate, first, last = _candidate(candidates, row)
         for n in range(1, 5):
             matches = 0
             for i in range(len(candidate) - n + 1):
                 # Occurrence number k of an n-gram matches if some reference has more than k of them.
                 before = _occurrences(candidate[: i + n - 1], candidate, i, n)
                 for r in range(first, last):
-                    if _occurrences(_reference(given, r), candidate, i, n) > before:
+                    if _occurrences(_reference(candidates, r), candidate, i, n) > before:
                         matches += 1
                         break
             out[row, 2 * n - 2] = matches
             out[row, 2 * n - 1] = max(0, len(candidate) - n + 1)
         closest = -1
         for r in range(first, last):
-            length = len(_reference(given, r))
+            length = len(_reference(candidates, r))
             gap, best = abs(length - len(candidate)), abs(closest - len(candidate))
             if closest < 0 or gap < best or (gap == best and length < closest):
                 closest = length
@@ -124,12 +124,12 @@ def _bleu(given, out):
 
 
 @kernel
-def _f_score(given, out):
+def _f_score(candidates, out):
     for row in range(len(out)):
-        candidate, first, last = _candidate(given, row)
+        candidate, first, last = _candidate(candidates, row)
         nearest, value = -1, 0.0
         for r in range(first, last):
-            reference = _reference(given, r)
+            reference = _reference(candidates, r)
             common = common_subsequence(candidate, reference)
             distance = len(candidate) + len(reference) - 2 * common
             if nearest < 0 or distance < nearest:
@@ -138,21 +138,21 @@ def _f_score(given, out):
         out[row, 0], out[row, 1] = value, 1.0
 
 
-def _statistics(measure: Any, given: Candidates, columns: int) -> np.ndarray:
+def _statistics(measure: Any, candidates: Candidates, columns: int) -> np.ndarray:
     """What a kernel says of each candidate, float64 (n_candidates, columns)."""
-    out = np.empty((len(given.item), columns))
+    out = np.empty((len(candidates.item), columns))
     types = (np.int32, np.int64, np.int32, np.int64, np.int64, np.int64)
-    measure(Candidates(*map(frozen, given, types)), out)
+    measure(Candidates(*map(frozen, candidates, types)), out)
     return out
 
 
-def bleu_statistics(given: Candidates) -> np.ndarray:
+def bleu_statistics(candidates: Candidates) -> np.ndarray:
     """The statistics of corpus BLEU, float64 (n_candidates, 10): matches and totals for n = 1..4, candidate length,
     closest reference length (the shorter of two that are equally close). Several references clip at the largest count.
     """
-    return _statistics(_bleu, given, 10)
+    return _statistics(_bleu, candidates, 10)
 
 
-def f_statistics(given: Candidates) -> np.ndarray:
+def f_statistics(candidates: Candidates) -> np.ndarray:
     """F of each candidate against the reference with the smallest edit distance to it, and 1: float64 (n, 2)."""
-    return _statistics(_f_score, given, 2)
+    return _statistics(_f_score, candidates, 2)

@@ -18,6 +18,9 @@ from corpuscle.text.html import fragment, p, small, table
 from corpuscle.text.tables import plain
 from corpuscle.text.wording import count, number, percent
 
+_WRITERS: dict[str, Callable[[float], str]] = {"%": percent, ",": count, ".": number}
+"""How figures are written, by what they are."""
+
 
 def signature(metric: str, **facts: object) -> str:
     """What was counted and how, in one line that can stand under a table.
@@ -30,7 +33,7 @@ def signature(metric: str, **facts: object) -> str:
 
 
 def resampled(items: str, draws: int, seed: int) -> str:
-    """For a signature: how the interval came about."""
+    """For a signature: how the interval was computed."""
     return f"bootstrap of {items}, {draws} draws, seed {seed}"
 
 
@@ -49,9 +52,7 @@ class Shown(NamedTuple):
         return value if not whole else value / figures[whole] if figures.get(whole) else math.nan
 
     def write(self, value: float) -> str:
-        """A value of this figure."""
-        write: Callable[[float], str] = percent if self.sort == "%" else count if self.sort == "," else number
-        return write(value)
+        return _WRITERS[self.sort](value)
 
 
 @dataclass(frozen=True)
@@ -63,10 +64,6 @@ class Interval:
     low: float
     high: float
     deviation: float
-
-    def to_json(self) -> dict[str, Any]:
-        """The four numbers as a dictionary."""
-        return plain(vars(self))
 
 
 def with_interval(name: str, value: Any, interval: Interval) -> dict[str, float]:
@@ -116,17 +113,14 @@ class Comparison(Printed):
     signature: str
 
     def to_json(self) -> dict[str, Any]:
-        """The numbers as a dictionary."""
         return plain({name: value for name, value in vars(self).items() if name not in ("of", "signature")})
 
     def rows(self) -> Iterator[Row]:
-        """The difference, and the p-value."""
         difference, low, high = map(self.of.write, (self.difference, self.low, self.high))
         yield Row(f"difference of {self.of.label}", difference, f"{low} to {high}")
         yield Row("p", number(self.p_value))
 
     def text(self) -> str:
-        """The comparison for people, on one line."""
         difference, p_value = self.rows()
         return f"{difference._replace(label='difference')}, p = {p_value.value}"
 

@@ -68,7 +68,7 @@ def _rank_block(distances, labels, first, levels, r_precision, average):
         ahead[: count + 1] = 0
         for j in range(items):
             if j != query and labels[j] != labels[query]:
-                low, high = 0, count
+                low, high = 0, count  # the place of item j among the relevant ones
                 while low < high:
                     middle = (low + high) // 2
                     i = relevant[middle]

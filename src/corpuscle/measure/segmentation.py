@@ -84,18 +84,14 @@ def _bytes(
 def segmentation_counts(gold: Corpus, found: Corpus) -> tuple[np.ndarray, np.ndarray]:
     """Counts by sentence, int64 (n_sentences, 3) each: right, found and gold words, and the same of boundaries.
 
-    Both are corpora of words, one sentence a line; ``OtherText`` if their characters differ.
+    Both are corpora of words, one sentence per line; ``OtherText`` if their characters differ.
     """
     gold_edges, found_edges = _edges(gold), _edges(found)
     _check_same_text(gold, found, gold_edges, found_edges)
     # Words are not empty, so their beginnings rise: each found word has at most one gold word that ends with it.
     place = np.searchsorted(gold_edges[1:], found_edges[1:])
-    place = np.minimum(place, max(0, len(gold_edges) - 2))
-    if len(place):
-        ends = gold_edges[1:][place] == found_edges[1:]
-        right = ends & (gold_edges[:-1][place] == found_edges[:-1])
-    else:
-        ends = right = np.zeros(0, bool)
+    ends = gold_edges[1:][place] == found_edges[1:]
+    right = ends & (gold_edges[:-1][place] == found_edges[:-1])
 
     def by_sentence(flags: np.ndarray) -> np.ndarray:
         return np.diff(np.concatenate([[0], np.cumsum(flags)])[found.sentence_starts])

@@ -20,8 +20,8 @@ from typing import Any
 
 import numpy as np
 
-from corpuscle.measure.bootstrap import Figure, bootstrap_all, compare, rate, sums_by_sentence
-from corpuscle.measure.result import Comparison, Result, Shown, resampled, signature
+from corpuscle.measure.bootstrap import Figure, bootstrap_all, rate, sums_by_sentence
+from corpuscle.measure.result import Result, Shown, resampled, signature
 from corpuscle.text.treebank import Treebank
 from corpuscle.text.wording import clip
 
@@ -90,16 +90,6 @@ def tagging(
     headline = next(shown for shown in _SHOWN if shown.name == main)
     others = [shown for shown in _SHOWN if shown.name in figures and shown is not headline]
     return Result(figures, interval, how, (headline, *others))
-
-
-def compare_tagging(
-    gold: Treebank, one: Treebank, other: Treebank, *, figure: str = "upos", seed: int = 1
-) -> Comparison:
-    """A figure of one tagging minus that of another, by paired bootstrap over sentences."""
-    places, a = _statistics(gold, one, None)
-    _, b = _statistics(gold, other, None)
-    shown = next(shown for shown in _SHOWN if shown.name == figure)
-    return compare(a, b, rate(*places[figure]), seed=seed, of=shown, items="sentences")
 
 
 def tagging_by_tag(gold: Treebank, found: Treebank) -> list[dict[str, Any]]:
@@ -230,9 +220,9 @@ _CONFUSIONS, _ERRORS, _AROUND = 12, 12, 4
 def mistakes(gold: Treebank, found: Treebank, layer: str, known: list[bool]) -> tuple[Any, Any]:
     """Which tags are taken for which, and the first words with a wrong tag, with the words around them."""
     wanted, given = getattr(gold, layer).strings(), getattr(found, layer).strings()
-    confused = Counter((a, b) for a, b in zip(wanted, given, strict=True) if a != b)
-    errors = []
-    for at in [i for i, (a, b) in enumerate(zip(wanted, given, strict=True)) if a != b][:_ERRORS]:
+    wrong = [i for i, (a, b) in enumerate(zip(wanted, given, strict=True)) if a != b]
+    confused, errors = Counter((wanted[i], given[i]) for i in wrong), []
+    for at in wrong[:_ERRORS]:
         sentence = int(np.searchsorted(gold.corpus.sentence_starts, at, side="right")) - 1
         words, i = gold.corpus.words(sentence), at - int(gold.corpus.sentence_starts[sentence])
         around = " ".join(words[max(0, i - _AROUND) : i]), words[i], " ".join(words[i + 1 : i + 1 + _AROUND])

@@ -5,14 +5,14 @@
 - ``Preprocessing``: what is done to the words after reading;
 - ``prepare``, ``restore``: running text to tokenised sentences, and exactly back;
 - ``text_stats``: how much there is of a text;
-- ``Treebank``: ``read_conllu``; ``Columns``: ``read_columns``, and ``spans_of_tags`` and its kin for their tags; both
-  have a ``Layer`` for each annotation;
+- ``Treebank``: ``read_conllu``; ``Columns``: ``read_columns``, and for their tags ``spans_of_tags``, ``tags_of_spans``
+  and others; both have a ``Layer`` for each annotation;
 - ``Trees``: ``read_brackets``, ``parse_brackets``; ``binarise``, ``collapse_unaries`` and their inverses;
 - ``Bitext``: ``read_bitext``; ``Alignments``: ``read_links``, ``read_pharaoh``, ``read_naacl``; ``AlignmentMatrix``;
 - ``Standoff`` with its ``Mention``, ``Relation``, ``Attribute``: ``read_brat``, ``read_pubtator``, ``read_pipe``,
   ``read_standoff_json``; ``Normalised``, ``read_normalised``: messages and what was meant;
-- ``read_vectors``, ``read_pairs``, ``read_news``, ``read_scored_pairs``: word vectors; names and how else they are
-  written; words and how alike they are; ``read_triples``, ``read_judgements``: what people say about words and phrases;
+- ``read_vectors``, ``read_pairs``, ``read_news``, ``read_scored_pairs``: word vectors; names and their
+  transliterations; similarities of words; ``read_triples``, ``read_judgements``: human judgements on words and phrases;
 - ``Interlinear``: glossed texts, ``read_eaf``, ``read_flextext``, ``read_toolbox``, ``write_interlinear``;
 - for every ``read_...`` that has one, a ``write_...``;
 - ``files``: reading and writing bytes, packed or not, atomically, with errors that name file and line.

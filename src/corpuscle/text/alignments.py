@@ -1,7 +1,7 @@
 """Word alignments: links between the words of sentence pairs, and matrices of link probabilities.
 
 Positions are zero-based, source first. Files: Pharaoh lines (``0-0 1?2 2-1:0.93``: ``-`` is a sure link, ``?`` or ``p``
-a possible one, a number after a colon is a weight), one line a sentence pair; and the format of the NAACL 2003 shared
+a possible one, a number after a colon is a weight), one line per sentence pair; and the format of the NAACL 2003 shared
 task (``sentence source target [S|P] [weight]``, all counted from 1), one line a link.
 """
 
@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from corpuscle.errors import InputError
 from corpuscle.text.bitext import Bitext
 from corpuscle.text.corpus import items_of, starts_of
 from corpuscle.text.files import AnyPath, read_lines, write_atomically
-from corpuscle.text.html import table
+from corpuscle.text.html import show_links, table
 
 _WEIGHT = r"[0-9]+(?:\.[0-9]+)?(?:[eE][-+]?[0-9]{1,3})?"
 _LINK = re.compile(rf"([0-9]{{1,9}})([-?p])([0-9]{{1,9}})(?::({_WEIGHT}))?")
@@ -48,8 +49,6 @@ class Alignments:
     bitext: Bitext | None = None
 
     def _repr_html_(self) -> str:
-        from corpuscle.text.html import show_links
-
         if self.bitext is None:
             links = (self.pair(i).tolist() for i in range(min(10, len(self))))
             rows = enumerate((" ".join(f"{i}-{j}" for i, j in each) for each in links), 1)
@@ -86,7 +85,6 @@ class Alignments:
         return cls(links, starts_of(np.concatenate([np.zeros(0), *(np.diff(part.starts) for part in parts)])), sure)
 
     def __len__(self) -> int:
-        """The number of sentence pairs."""
         return len(self.starts) - 1
 
     def pair(self, index: int) -> np.ndarray:
@@ -94,7 +92,6 @@ class Alignments:
         return self.links[self.starts[index] : self.starts[index + 1]]
 
     def __getitem__(self, pairs: slice) -> Alignments:
-        """Some consecutive sentence pairs."""
         if pairs.step not in (None, 1):
             raise ValueError("a slice of sentence pairs has step 1; use select() for others")
         return self.select(np.arange(len(self))[pairs])
@@ -191,8 +188,8 @@ def read_links(path: AnyPath, sentences: int | None = None) -> Alignments:
 
 
 def read_pharaoh(path: AnyPath, lines: Iterable[tuple[int, str]] | None = None) -> Alignments:
-    """Read Pharaoh links, one line a sentence pair; a blank line is a pair without links. ``lines``: those of the file,
-    if they have been read."""
+    """Read Pharaoh links, one line per sentence pair; a blank line is a pair without links. ``lines``: those of the
+    file, if they have been read."""
     rows: list[tuple[int, int, int]] = []
     sure: list[bool] = []
     weights: list[float | None] = []
@@ -220,10 +217,9 @@ def write_pharaoh(alignments: Alignments, path: AnyPath) -> None:
     texts = [f"{i}{mark}{j}" for (i, j), mark in zip(alignments.links.tolist(), marks, strict=True)]
     if alignments.weights is not None:
         texts = [f"{text}:{weight!r}" for text, weight in zip(texts, alignments.weights.tolist(), strict=True)]
-    starts = alignments.starts.tolist()
     with write_atomically(path, "w") as output:
-        for pair in range(len(alignments)):
-            output.write(" ".join(texts[starts[pair] : starts[pair + 1]]) + "\n")
+        for begin, end in pairwise(alignments.starts.tolist()):
+            output.write(" ".join(texts[begin:end]) + "\n")
 
 
 def _check_weights(alignments: Alignments, path: AnyPath) -> None:
@@ -283,7 +279,7 @@ def write_naacl(alignments: Alignments, path: AnyPath) -> None:
 
 @dataclass(frozen=True, eq=False)
 class AlignmentMatrix:
-    """How probable every link of every sentence pair is.
+    """The probability of every possible link of every sentence pair.
 
     - ``weights``: float32, the matrices of all pairs, row by row, one after the other;
     - ``shapes``: int32 (n_pairs, 2), source and target length of each pair.
@@ -312,7 +308,6 @@ class AlignmentMatrix:
         return starts_of(self.shapes.astype(np.int64).prod(axis=1))
 
     def __len__(self) -> int:
-        """The number of sentence pairs."""
         return len(self.shapes)
 
     def matrix(self, index: int) -> np.ndarray:
@@ -321,7 +316,6 @@ class AlignmentMatrix:
         return self.weights[begin:end].reshape(self.shapes[index])
 
     def transposed(self) -> AlignmentMatrix:
-        """The other direction."""
         return AlignmentMatrix.from_matrices(self.matrix(i).T for i in range(len(self)))
 
     def links(self, threshold: float = 0.5) -> Alignments:
@@ -333,11 +327,10 @@ class AlignmentMatrix:
         counts = np.bincount(pairs, minlength=len(self))
         return Alignments(links, starts_of(counts), np.ones(len(links), bool), self.weights[chosen].astype(np.float64))
 
-    def arrays(self, prefix: str = "alignment/") -> dict[str, np.ndarray]:
+    def arrays(self) -> dict[str, np.ndarray]:
         """What a model file keeps of it."""
-        return {prefix + "weights": self.weights, prefix + "shapes": self.shapes}
+        return {"alignment/weights": self.weights, "alignment/shapes": self.shapes}
 
     @classmethod
-    def from_arrays(cls, arrays: Mapping[str, Any], prefix: str = "alignment/") -> AlignmentMatrix:
-        """The matrices of a model file."""
-        return cls(arrays[prefix + "weights"], arrays[prefix + "shapes"])
+    def from_arrays(cls, arrays: Mapping[str, Any]) -> AlignmentMatrix:
+        return cls(arrays["alignment/weights"], arrays["alignment/shapes"])

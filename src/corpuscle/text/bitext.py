@@ -13,11 +13,10 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import numpy as np
 
-from corpuscle.errors import InputError, SettingError, expect
+from corpuscle.errors import InputError, SettingError
 from corpuscle.text.corpus import Corpus, Preprocessing
 from corpuscle.text.files import AnyPath, decode, open_bytes, suffix_of, write_atomically
 from corpuscle.text.origin import Origin, Sourced
@@ -46,31 +45,16 @@ class Bitext(Sourced):
         if len(self.source) != len(self.target):
             raise ValueError(f"{len(self.source)} source sentences, but {len(self.target)} target sentences")
 
-    @classmethod
-    def checked(cls, value: Any, preprocessing: Preprocessing | None = None) -> Bitext:
-        """A Bitext as it is; or what two sides, each as ``Corpus.checked`` takes it, a file of ``source ||| target``,
-        or a list of pairs of sentences stand for."""
-        if isinstance(value, tuple) and len(value) == 2:
-            return cls(*(Corpus.checked(side, preprocessing=preprocessing) for side in value))
-        if isinstance(value, str | os.PathLike):
-            return read_bitext(value, preprocessing=preprocessing)
-        if isinstance(value, list) and value and all(isinstance(p, list | tuple) and len(p) == 2 for p in value):
-            return cls(*(Corpus.checked(list(side), preprocessing=preprocessing) for side in zip(*value, strict=True)))
-        return expect(value, cls, "read_bitext(source, target) or Bitext(corpus, corpus) makes one")
-
     def __repr__(self) -> str:
         return f"Bitext({len(self):,} sentence pairs, {self.source.n_tokens:,} and {self.target.n_tokens:,} tokens)"
 
     def __len__(self) -> int:
-        """The number of sentence pairs."""
         return len(self.source)
 
     def __iter__(self) -> Iterator[tuple[list[str], list[str]]]:
-        """The pairs as lists of words."""
         return zip(self.source, self.target, strict=True)
 
     def __getitem__(self, pairs: slice) -> Bitext:
-        """Some consecutive pairs."""
         return Bitext(self.source[pairs], self.target[pairs])
 
     def select(self, pairs: np.ndarray) -> Bitext:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator
+from itertools import pairwise
 
 import numpy as np
 
@@ -52,7 +53,6 @@ class _Builder:
         self.word_parents: list[int] = []
 
     def add(self, text: str, path: AnyPath | None) -> None:
-        """Read all trees of a text."""
         if path is not None:
             self.files.append((os.fspath(path), len(self.nodes)))
         line, opened = 1, 0
@@ -117,7 +117,6 @@ class _Builder:
         self.lines_of_trees.append(line)
 
     def trees(self) -> Trees:
-        """What has been read."""
         tokens, vocab = self.words.finish()
         origin = None
         if self.files:
@@ -168,13 +167,13 @@ def _files(path: AnyPath) -> list[AnyPath]:
     return list(inside)
 
 
-def parse_brackets(texts: Iterable[str], labelled: bool = True) -> Trees:
+def parse_brackets(texts: Iterable[str]) -> Trees:
     """Trees from strings, a tree each.
 
     >>> parse_brackets(["(S (NP you) (VP slept))"]).spans.tolist()
     [[0, 2], [0, 1], [1, 2]]
     """
-    builder = _Builder(labelled, lines=True)
+    builder = _Builder(labelled=True, lines=True)
     for text in texts:
         builder.add(text.replace("\n", " ") + "\n", None)
     return builder.trees()
@@ -186,7 +185,7 @@ def format_brackets(trees: Trees, labelled: bool = True, indent: bool = False) -
     words = trees.words.vocab.decode(trees.words.tokens.tolist())
     labels = trees.labels.strings() if labelled else [""] * trees.n_nodes
     leaf = trees.preterminals.tolist()
-    for first, last in zip(trees.tree_starts[:-1].tolist(), trees.tree_starts[1:].tolist(), strict=True):
+    for first, last in pairwise(trees.tree_starts.tolist()):
         parts: list[str] = []
         stack: list[tuple[int | None, int, bool]] = [(first, 0, False)] if last > first else []
         while stack:
@@ -208,7 +207,7 @@ def format_brackets(trees: Trees, labelled: bool = True, indent: bool = False) -
 
 
 def write_brackets(trees: Trees, path: AnyPath, labelled: bool = True, indent: bool = False) -> None:
-    """Write trees, one a line unless ``indent`` is set; the tree of an empty sentence is a blank line."""
+    """Write trees, one per line unless ``indent`` is set; the tree of an empty sentence is a blank line."""
     for what, values in (
         ("word", trees.words.vocab.decode(np.unique(trees.words.tokens))),
         ("label", [trees.labels.values[id] for id in np.unique(trees.labels.ids)]),

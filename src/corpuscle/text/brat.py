@@ -1,4 +1,4 @@
-"""brat: ``name.txt`` and beside it ``name.ann``, an annotation a line.
+"""brat: ``name.txt``, and next to it ``name.ann`` with one annotation per line.
 
 ``T1<tab>Disorder 10 14;30 37<tab>text`` is a mention (a fourth field, which some corpora have, is its concept),
 ``R1<tab>Type Arg1:T1 Arg2:T2`` a relation, ``E1<tab>Type:T1 Role:T2`` an event, ``A1<tab>Name T1 [value]`` (or ``M1``)
@@ -114,7 +114,7 @@ def _read(stem: str, skip_faulty: bool) -> Standoff:
 
 
 def _pointers(document: Standoff) -> list[tuple[str, str]]:
-    """From which id to which id relations and events point."""
+    """The pairs of ids that relations and events connect: from, to."""
     found = []
     for relation in document.relations:
         found += [(relation.id, id) for _, id in relation.arguments]

@@ -1,4 +1,4 @@
-"""Column files: a token a line with its annotations in columns, a blank line between sentences.
+"""Column files: one line per token with its annotations in columns, a blank line between sentences.
 
 The files of the CoNLL shared tasks on chunks and names, and what came after them: the first column is the word, the
 last one usually a tag (see ``mention_tags``). A sentence that consists of one ``-DOCSTART-`` line begins a document.
@@ -7,7 +7,7 @@ last one usually a tag (see ``mention_tags``). A sentence that consists of one `
 may be several words (``wanna``: ``want to``); it is empty where the token before already says it all (``a`` ``lot``
 typed apart), and the token itself where nothing is wrong. Three formats:
 
-- two columns, a token a line: as typed, as meant (MultiLexNorm); a third column may say what happened;
+- two columns, one line per token: as typed, as meant (MultiLexNorm); a third column may say what happened;
 - three columns with a flag in the middle (LexNorm): ``IV`` a word of the lexicon, ``OOV`` none, ``NO`` not a word at
   all (punctuation, mentions, addresses);
 - JSON lines, in files whose names end in ``.jsonl``: ``{"input": ["u", "there"], "output": ["you", "there"]}``
@@ -24,6 +24,7 @@ import dataclasses
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -36,7 +37,7 @@ from corpuscle.text.mention_tags import Span, spans_of_tags
 from corpuscle.text.origin import Origin, Sourced
 
 DOCUMENT = "-DOCSTART-"
-"""What the first column of a line says that begins a document."""
+"""The first column of a line that begins a document."""
 
 _BATCH = 100_000
 
@@ -67,11 +68,9 @@ class Columns:
         return cls(Corpus.from_sentences(sentences), columns)
 
     def __len__(self) -> int:
-        """The number of sentences."""
         return len(self.corpus)
 
     def __getitem__(self, name: str) -> Layer:
-        """A layer by its name."""
         return self.layers[name]
 
     def select(self, sentences: np.ndarray) -> Columns:
@@ -89,14 +88,13 @@ class Columns:
     def spans(
         self, name: str, scheme: str = "bio", repair: bool = False, path: AnyPath | None = None
     ) -> list[list[Span]]:
-        """The spans that a layer of tags stands for, sentence by sentence; see ``schemes.spans_of_tags``."""
-        tags, starts = self.layers[name].strings(), self.corpus.sentence_starts.tolist()
-        found = []
-        for sentence in range(len(self)):
+        """The spans that a layer of tags stands for, sentence by sentence; see ``spans_of_tags``."""
+        tags, found = self.layers[name].strings(), []
+        for number, (begin, end) in enumerate(pairwise(self.corpus.sentence_starts.tolist()), 1):
             try:
-                found.append(spans_of_tags(tags[starts[sentence] : starts[sentence + 1]], scheme, repair))
+                found.append(spans_of_tags(tags[begin:end], scheme, repair))
             except InputError as error:
-                raise InputError(path, None, f"sentence {sentence + 1}, {error.reason}") from None
+                raise InputError(path, None, f"sentence {number}, {error.reason}") from None
         return found
 
 
@@ -194,10 +192,9 @@ def write_columns(columns: Columns, path: AnyPath) -> None:
         for sentence, line in zip(corpus.document_starts.tolist(), columns.breaks, strict=False):
             begins.setdefault(sentence, []).extend([] if line is None else [line, ""])
     with write_atomically(path, "w") as output:
-        starts = corpus.sentence_starts.tolist()
-        for sentence in range(len(corpus)):
+        for sentence, (begin, end) in enumerate(pairwise(corpus.sentence_starts.tolist())):
             notes = columns.comments[sentence] if columns.comments else ()
-            block = [*begins.get(sentence, ()), *notes, *rows[starts[sentence] : starts[sentence + 1]], "\n"]
+            block = [*begins.get(sentence, ()), *notes, *rows[begin:end], "\n"]
             output.write("\n".join(block))
         output.write("\n".join([*begins.get(len(corpus), ()), ""]))
 
@@ -221,14 +218,14 @@ def _check_writable(columns: Columns, path: AnyPath) -> None:
 
 
 FLAGS = ("IV", "OOV", "NO")
-"""What LexNorm says of a token."""
+"""The flags of tokens in LexNorm."""
 
 
 @dataclass(frozen=True, eq=False)
 class Normalised(Sourced):
     """Messages, token by token.
 
-    - ``corpus``: as typed, a message a sentence;
+    - ``corpus``: as typed, one sentence per message;
     - ``meant``: the standard form of each token, which may be empty or have spaces;
     - ``notes``: LexNorm's flag, or what happened to a token; unset where the file does not say.
     """
@@ -254,7 +251,6 @@ class Normalised(Sourced):
         return cls(corpus, Layer.from_strings(flattened("meant", meant, messages), missing=""), said)
 
     def __len__(self) -> int:
-        """The number of messages."""
         return len(self.corpus)
 
     @property

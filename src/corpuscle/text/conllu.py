@@ -1,4 +1,4 @@
-"""CoNLL-U: ten tab-separated columns a word, a blank line after each sentence.
+"""CoNLL-U: ten tab-separated columns per word, a blank line after each sentence.
 
 The reader is strict: what it accepts, the writer gives back byte for byte (but for CR, a byte order mark, and the final
 blank line, which is there once). Comments, multiword ranges and empty nodes are kept. The columns and their rules are
@@ -44,7 +44,7 @@ class _Sentence:
     empties: list[tuple[int, int, int, str]] = field(default_factory=list)
 
     def insert(self, fields: list[str]) -> str | None:
-        """Take a line that is no word; the reason why not, if it does not belong here."""
+        """Take a line that is no word; if it may not stand here, returns why."""
         id, following = fields[0], self.words + 1
         open_range = bool(self.ranges) and self.ranges[-1][1] == following
         if match := _RANGE.fullmatch(id):
@@ -67,7 +67,7 @@ class _Sentence:
         return None
 
     def close(self) -> str | None:
-        """The reason why the sentence may not end here, if there is one."""
+        """Why the sentence may not end here, if there is a reason."""
         if not self.words:
             return "a sentence without words"
         if self.ranges and self.ranges[-1][2] > self.words:
@@ -178,7 +178,7 @@ def _heads(path: AnyPath, lines: list[str], numbering: Numbering, starts: np.nda
 
 
 def _documents(comments: list[tuple[str, ...]]) -> tuple[np.ndarray | None, tuple[str, ...] | None]:
-    """Where documents start, and their names, as ``# newdoc`` comments tell."""
+    """Where documents start, and their names, from the comments ``# newdoc``."""
     found: dict[int, str] = {}
     for sentence, lines in enumerate(comments):
         for key in ("newdoc", "newdoc id"):
@@ -228,21 +228,19 @@ def treebank_as_json(bank: Treebank, confidence: str = "") -> dict[str, Any]:
 
 def _blocks(treebank: Treebank) -> Iterator[str]:
     """The lines of each sentence and the empty line behind it."""
-    lengths = treebank.corpus.lengths
-    starts = treebank.corpus.sentence_starts
-    ids = (np.arange(len(treebank.corpus.tokens)) - np.repeat(starts[:-1], lengths) + 1).tolist()
-    names = ["_", *map(str, range(int(lengths.max(initial=0)) + 1))]
-    columns = {name: getattr(treebank, name).strings() for name in LAYERS}
+    corpus = treebank.corpus
+    numbers = ["_", *map(str, range(int(corpus.lengths.max(initial=0)) + 1))]  # of heads, from -1 on
+    layers = [getattr(treebank, name).strings() for name in LAYERS]
     fields = [
-        [names[id + 1] for id in ids],
-        treebank.corpus.vocab.decode(treebank.corpus.tokens.tolist()),
-        *(columns[name] for name in LAYERS[:4]),
-        [names[head + 1] for head in treebank.heads.tolist()],
-        *(columns[name] for name in LAYERS[4:]),
+        [numbers[position] for position in (corpus.positions + 2).tolist()],
+        corpus.vocab.decode(corpus.tokens.tolist()),
+        *layers[:4],
+        [numbers[head] for head in (treebank.heads + 1).tolist()],
+        *layers[4:],
     ]
     rows = ["\t".join(row) for row in zip(*fields, strict=True)]
     inserted = _inserted(treebank)
-    for sentence, (begin, end) in enumerate(zip(starts[:-1].tolist(), starts[1:].tolist(), strict=True)):
+    for sentence, (begin, end) in enumerate(pairwise(corpus.sentence_starts.tolist())):
         lines = rows[begin:end]
         for position, line in reversed(inserted.get(sentence, [])):
             lines.insert(position, line)

@@ -8,7 +8,7 @@ uses them.
 
 ``Preprocessing`` is what is done to the words of a text after it has been read, and before anything is learned from it.
 It is applied to vocabulary types, not to tokens: a corpus of a hundred million tokens has perhaps a million types. All
-types are written as one string, one type a line, and changed together; the byte scanner reads the result back, which
+types are written as one string, one type per line, and changed together; the byte scanner reads the result back, which
 merges types that have become equal and splits those that have become several words.
 """
 
@@ -18,9 +18,9 @@ import dataclasses
 import hashlib
 import re
 import unicodedata
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from os import PathLike
 from typing import Any
 
@@ -29,6 +29,7 @@ import numpy as np
 from corpuscle.errors import SettingError, expect
 from corpuscle.memory import pieces
 from corpuscle.settings import Settings
+from corpuscle.text.layers import Numbering
 from corpuscle.text.origin import Origin, Sourced
 from corpuscle.text.settings import TextSettings
 from corpuscle.text.vocab import FIRST, UNKNOWN, Vocab, items_of, starts_of
@@ -79,11 +80,14 @@ class Corpus(Sourced):
         sentences = list(sentences)
         if any(isinstance(sentence, str) for sentence in sentences):
             raise SettingError("a sentence is a list of words, not a string: read_strings([...]) splits strings")
+        words = chain.from_iterable(sentences)
         if vocab is None:
-            counts = Counter(word for sentence in sentences for word in sentence)
-            vocab = Vocab.from_words(counts.keys(), list(counts.values()))
-        tokens = vocab.encode(word for sentence in sentences for word in sentence)
-        return cls(tokens, starts_of(len(sentence) for sentence in sentences), vocab, origin=origin)
+            numbering = Numbering()
+            numbering.add(words)
+            tokens, vocab = numbering.finish()
+        else:
+            tokens = vocab.encode(words)
+        return cls(tokens, starts_of(map(len, sentences)), vocab, origin=origin)
 
     @classmethod
     def checked(cls, value: Any, **reading: Any) -> Corpus:
@@ -117,7 +121,6 @@ class Corpus(Sourced):
         return show_sentences(self, len(self))
 
     def __len__(self) -> int:
-        """The number of sentences."""
         return len(self.sentence_starts) - 1
 
     @property
@@ -129,6 +132,11 @@ class Corpus(Sourced):
     def lengths(self) -> np.ndarray:
         """The length of every sentence, int64 (n_sentences,)."""
         return np.diff(self.sentence_starts)
+
+    @property
+    def positions(self) -> np.ndarray:
+        """The place of every token in its sentence, from 0, int64 (n_tokens,)."""
+        return np.arange(len(self.tokens)) - np.repeat(self.sentence_starts[:-1], self.lengths)
 
     def filled(self, what: str = "text") -> Corpus:
         """The corpus itself, unless it has no tokens, which is an error; ``what``: what it is to the one who asks."""
@@ -143,11 +151,9 @@ class Corpus(Sourced):
         return self.tokens[self.sentence_starts[index] : self.sentence_starts[index + 1]]
 
     def words(self, index: int) -> list[str]:
-        """The words of one sentence."""
         return self.vocab.decode(self.sentence(index))
 
     def __iter__(self) -> Iterator[list[str]]:
-        """The sentences as lists of words."""
         return (self.words(i) for i in range(len(self)))
 
     def __getitem__(self, sentences: slice) -> Corpus:
@@ -307,7 +313,7 @@ class Preprocessing(Settings):
 
 
 def types_as_lines(vocab: Vocab) -> bytes:
-    """All ordinary types, one a line."""
+    """All ordinary types, one per line."""
     return np.insert(vocab.bytes, vocab.offsets[1:], ord("\n")).tobytes()
 
 

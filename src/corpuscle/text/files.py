@@ -66,7 +66,7 @@ def reading(path: AnyPath) -> Iterator[None]:
 
 
 class _Replayed(io.RawIOBase):
-    """A file that is kept open, from its beginning, whoever else reads it."""
+    """A reader of a file that is kept open, with a position of its own."""
 
     def __init__(self, kept: IO[bytes]):
         self._kept, self._at = kept, 0
@@ -298,7 +298,6 @@ class _Tally(io.BufferedIOBase):
         return True
 
     def write(self, data: Any, /) -> int:
-        """Write and count."""
         data = bytes(data)
         self._file.write(data)
         self.bytes += len(data)
@@ -307,7 +306,6 @@ class _Tally(io.BufferedIOBase):
         return len(data)
 
     def flush(self) -> None:
-        """Hand over what the file holds back."""
         if not self._file.closed:
             self._file.flush()
 

@@ -51,7 +51,7 @@ _OURS = frozenset({
     "", ".txt", ".gz", ".xz", ".conllu", ".tsv", ".csv", ".mrg", ".src", ".tgt", ".jsonl", ".tmx", ".eaf", ".flextext",
     ".sfm", ".toolbox", ".xml", ".md",
 })  # fmt: skip
-"""Ends of names for which nobody else is asked."""
+"""Suffixes that no other package can claim."""
 
 
 def formats() -> tuple[Format, ...]:
@@ -80,7 +80,8 @@ _GUESSES = (
     "euc_jp", "gb18030", "big5", "euc_kr",
 )  # fmt: skip
 _BEGINNING = 1 << 16
-_WIDE, _NEAR = 0.2, 0.1
+_WIDE = 0.2  # UTF-16 of alphabetic scripts has at least this share of zeros in every other byte
+_NEAR = 0.1  # scores of encodings that differ by less are equal
 _WORD = re.compile(r"[^\W\d_]+")
 
 

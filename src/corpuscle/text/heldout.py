@@ -53,7 +53,7 @@ def tenth(items: Sequence[T], seed: int, purpose: str) -> list[T]:
 
 
 def _draw(weights: np.ndarray, seed: int) -> np.ndarray:
-    """Groups in random order, as many as it takes to reach the share, without those that would exceed twice the share.
+    """Groups in random order until their share is reached, without those that would exceed it twice.
 
     At least half of them stay, even where the share is not reached.
     """
@@ -106,7 +106,8 @@ def coverage(train: Corpus, held_out: Corpus, seed: int) -> dict[str, Any]:
     """The shares of held-out words that are ``unseen`` after n tokens have been ``read``, and that the n most frequent
     words (``vocabulary``) have ``covered``; ``held_out`` has the vocabulary of ``train``.
 
-    Sentences are read in random order: in their own, the curve would tell the order of topics and not the need of text.
+    Sentences are read in random order: in their own, the curve would show where topics change, not how much text is
+    needed.
     """
     order = np.arange(len(train))
     shuffle(stream(seed, purpose_id("packs.coverage"), 0, 0), order)

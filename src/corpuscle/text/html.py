@@ -19,6 +19,7 @@ import json
 import re
 from collections.abc import Iterable, Sequence
 from functools import partial
+from itertools import islice
 
 from corpuscle.text.scripts import based, direction
 
@@ -57,8 +58,7 @@ def element(name: str, *content: object, **attributes: object) -> Html:
     inside = fragment(*content)
     if attributes.get("dir") == "auto":
         attributes["dir"] = direction(html.unescape(_TAG.sub("", inside)))
-    given = {key.rstrip("_"): value for key, value in attributes.items() if value is not None}
-    written = "".join(f' {key}="{escape(value)}"' for key, value in given.items())
+    written = "".join(f' {key.rstrip("_")}="{escape(v)}"' for key, v in attributes.items() if v is not None)
     return Html(f"<{name}{written}>" if name in _VOID else f"<{name}{written}>{inside}</{name}>")
 
 
@@ -127,17 +127,14 @@ def _ended(shown: list[Html], n: int) -> Html:
 
 def show_sentences(sentences: Iterable[Sequence[str]], n: int) -> Html:
     """The first of ``n`` sentences, so that it can be seen where each word begins and ends."""
-    lines = [
-        p(*(span(word, style=_WORD) for word in words), dir="auto")
-        for words, _ in zip(sentences, range(MOST_SHOWN), strict=False)
-    ]
+    lines = [p(*(span(word, style=_WORD) for word in words), dir="auto") for words in islice(sentences, MOST_SHOWN)]
     return _ended(lines, n)
 
 
 def show_shaded(sentences: Iterable[tuple[Sequence[str], Sequence[float]]], n: int, most: float, unit: str) -> Html:
     """The first of ``n`` sentences, each word the darker the greater its value, ``most`` and above the darkest."""
     lines = []
-    for (words, values), _ in zip(sentences, range(MOST_SHOWN), strict=False):
+    for words, values in islice(sentences, MOST_SHOWN):
         shares = [min(max(value / most, 0.0), 1.0) for value in values]
         cells = (
             span(word, style=f"{_WORD};background:rgba(194,80,10,{0.6 * share:.2f})", title=f"{value:.1f} {unit}")
@@ -150,7 +147,7 @@ def show_shaded(sentences: Iterable[tuple[Sequence[str], Sequence[float]]], n: i
 def show_links(pairs: Iterable[tuple[Sequence[str], Sequence[str], Sequence[tuple[int, int]]]], n: int) -> Html:
     """The first of ``n`` sentence pairs: each word of the source above what it is linked with."""
     tables = []
-    for (source, target, links), _ in zip(pairs, range(MOST_SHOWN), strict=False):
+    for source, target, links in islice(pairs, MOST_SHOWN):
         linked = [" ".join(target[j] for i, j in sorted(links) if i == place) for place in range(len(source))]
         lonely = [word for j, word in enumerate(target) if j not in {j for _, j in links}]
         rest = [element("p", small("not linked: "), " ".join(lonely), dir="auto")] if lonely else []

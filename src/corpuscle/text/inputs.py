@@ -18,7 +18,7 @@ from os import PathLike, fspath
 from typing import Any
 
 from corpuscle.catalogue import find, home_of
-from corpuscle.errors import InputError, SettingError
+from corpuscle.errors import InputError, SettingError, expect
 from corpuscle.text.bitext import Bitext, read_bitext
 from corpuscle.text.brackets import parse_brackets, read_brackets
 from corpuscle.text.conllu import is_treebank, read_conllu
@@ -146,16 +146,22 @@ def bitext(value: Any, model: Any, declared: Input | None = None, *, target: Any
     if target is None and isinstance(value, Typed):
         target = Typed("")
     sides = value if target is None else (value, target)
-    if declared is not None and isinstance(sides, tuple) and len(sides) == 2:
+    preprocessing = getattr(model, "preprocessing", None)
+    if isinstance(sides, tuple) and len(sides) == 2:
         settings = getattr(model, "reading", {})
-        if all(isinstance(side, Typed) for side in sides):
+        if declared is not None and all(isinstance(side, Typed) for side in sides):
             source, other = map(_lines, sides)
             if len(source) != len(other):
                 raise SettingError(f"source has {len(source)} lines, target {len(other)}: they must be as many")
             return Bitext(read_strings(source, **settings), read_strings(other, **settings))
-        if all(map(_is_path, sides)):
+        if declared is not None and all(map(_is_path, sides)):
             return read_bitext(*sides, **settings)
-    return Bitext.checked(sides, getattr(model, "preprocessing", None))
+        return Bitext(*(Corpus.checked(side, preprocessing=preprocessing) for side in sides))
+    if _is_path(sides):
+        return read_bitext(sides, preprocessing=preprocessing)
+    if isinstance(sides, list) and sides and all(isinstance(pair, list | tuple) and len(pair) == 2 for pair in sides):
+        return Bitext(*(Corpus.checked(list(side), preprocessing=preprocessing) for side in zip(*sides, strict=True)))
+    return expect(sides, Bitext, "read_bitext(source, target) or Bitext(corpus, corpus) makes one")
 
 
 def trees(value: Any, model: Any, declared: Input | None = None) -> Any:
@@ -164,7 +170,9 @@ def trees(value: Any, model: Any, declared: Input | None = None) -> Any:
         return read_brackets(value)
     if isinstance(value, Typed):
         value = _lines(value)
-    return parse_brackets(value) if _are_strings(value) else Trees.checked(value)
+    if _are_strings(value):
+        return parse_brackets(value)
+    return expect(value, Trees, "read_brackets(path) or parse_brackets([...]) makes one")
 
 
 def split_messages(lines: Iterable[str], raw: bool = False) -> list[list[str]]:

@@ -41,6 +41,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import zip_longest
+from operator import itemgetter
 from pathlib import Path
 from typing import NamedTuple
 from xml.etree.ElementTree import Element
@@ -374,14 +375,14 @@ def read_eaf(path: AnyPath, tiers: Mapping[str, str] | None = None) -> Interline
         parents[name] = tier.get("PARENT_REF", "")
         by_tier[name] = _annotations(tier, times)
         found.append(TierFound(name, roles[name], len(by_tier[name])))
-    phrases: list[tuple[int, int, Phrase]] = []
+    phrases: list[tuple[int, Phrase]] = []
     for name in [name for name, role in roles.items() if role == "transcription"]:
         speaker = name.partition("@")[2]
         own = [each for each in roles if _hangs_on(each, name, parents) or (speaker and each.endswith("@" + speaker))]
         for number, top in enumerate(by_tier[name], 1):
-            phrases.append((top.begin, len(phrases), _elan_phrase(top, own, roles, by_tier, f"{name} {number}")))
-    phrases.sort(key=lambda row: row[:2])
-    return Interlinear(Path(path).stem, tuple(phrase for *_, phrase in phrases if phrase.text), tuple(found))
+            phrases.append((top.begin, _elan_phrase(top, own, roles, by_tier, f"{name} {number}")))
+    phrases.sort(key=itemgetter(0))
+    return Interlinear(Path(path).stem, tuple(phrase for _, phrase in phrases if phrase.text), tuple(found))
 
 
 def _annotations(tier: Element, times: Mapping[str, int]) -> list[_Annotation]:
@@ -429,7 +430,7 @@ def _elan_phrase(
             below[tier] = sorted(inside, key=lambda each: each.order) if inside and inside[0].above else inside
     rows: dict[str, list[_Annotation]] = {}
     for tier in order:
-        if roles[tier] and (roles[tier] != "transcription"):
+        if roles[tier] not in ("", "transcription"):
             rows.setdefault(roles[tier], []).extend(below[tier])
     translation = " ".join(each.text for each in rows.get("translation", ()) if each.text)
     return Phrase(top.text, _words(rows), translation, reference)
@@ -438,16 +439,12 @@ def _elan_phrase(
 def _words(rows: Mapping[str, list[_Annotation]]) -> tuple[Word, ...]:
     """Words from the tiers of words, morphs and glosses: by what hangs on each word, or white space within one."""
     words, morphs, glosses = (rows.get(role, []) for role in ("words", "morphs", "glosses"))
-
-    def one(annotations: list[_Annotation]) -> list[str]:
-        return [part for each in annotations for part in each.text.split()]
-
     if words and any(each.above == word.name for word in words for each in morphs):
         broken = ["-".join(m.text.strip("-=") for m in morphs if m.above == word.name) for word in words]
         named = {word.name: {word.name, *(m.name for m in morphs if m.above == word.name)} for word in words}
         meant = ["-".join(g.text.strip("-=") for g in glosses if g.above in named[word.name]) for word in words]
         return words_of([word.text for word in words], broken, meant)
-    return words_of(one(words), one(morphs), one(glosses))
+    return words_of(*([part for each in row for part in each.text.split()] for row in (words, morphs, glosses)))
 
 
 _MARKER = re.compile(r"\\(\S+)[ \t]?(.*)")

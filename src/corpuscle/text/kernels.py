@@ -27,7 +27,7 @@ import numpy as np
 from corpuscle.compiled import kernel, part
 from corpuscle.random import mix
 
-_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)  # 2^64 divided by the golden ratio: a product with it spreads keys evenly
 _LONG = np.uint64(1 << 63)
 ROOM_FOR_TOKENS, ROOM_FOR_LINES, ROOM_FOR_TYPES, ROOM_FOR_BYTES, DONE, BAD_UTF8, NUL = range(7)
 POSITION, TOKENS, LINES, TYPES, BYTES, NEEDED = range(6)
@@ -59,6 +59,7 @@ def _find(table, key, is_long, source, begin, end):
     """The slot of a token, or the free slot where it belongs."""
     slots, bytes, offsets = table
     mask = len(slots) - 1
+    # The low bits of a product depend on the low bits of the key alone: all bits are mixed into the slot number.
     hash = (key ^ (key >> np.uint64(32))) * _GOLDEN
     slot = np.int64((hash ^ (hash >> np.uint64(32))) & np.uint64(mask))
     while True:
@@ -166,6 +167,7 @@ def scan(text, limit, table, first_id, counts, tokens, line_ends, state):
         if n_tokens == len(tokens):
             code = ROOM_FOR_TOKENS
             break
+        # The key of the token, the same as `_key` makes of its bytes, while its end is being found.
         begin = position
         hash = np.uint64(0)
         word = np.uint64(0)
@@ -209,7 +211,7 @@ def scan(text, limit, table, first_id, counts, tokens, line_ends, state):
                 code = ROOM_FOR_BYTES
                 state[NEEDED] = position - begin
             if code != DONE:
-                position = begin
+                position = begin  # the token is read again when there is room
                 break
             for i in range(begin, position):
                 bytes[n_bytes] = text[i]

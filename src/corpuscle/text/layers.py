@@ -71,7 +71,6 @@ class Numbering:
         return ids, vocab
 
     def layer(self) -> Layer:
-        """The same as a Layer."""
         return Layer(*self.finish(), missing="_" if self.missing is None else self.missing)
 
 
@@ -100,7 +99,6 @@ class Layer:
         return cls(np.zeros(length, np.int32), Vocab.from_words([]), missing)
 
     def __len__(self) -> int:
-        """The number of tokens."""
         return len(self.ids)
 
     def __getitem__(self, tokens: Any) -> Layer:
@@ -118,7 +116,6 @@ class Layer:
         return [self.vocab.word(id) for id in np.unique(self.ids).tolist()]
 
     def strings(self) -> list[str]:
-        """The values of all tokens."""
         values = self.values
         return [values[id] for id in self.ids.tolist()]
 

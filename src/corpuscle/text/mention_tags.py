@@ -178,12 +178,6 @@ def _by_type(mentions: Iterable[TokenMention]) -> tuple[dict[str, list[TokenMent
     return kept, lost
 
 
-def is_simple(mention: TokenMention, others: Iterable[TokenMention]) -> bool:
-    """Whether a mention is in one piece and shares no word with the others."""
-    words = set(mention.tokens)
-    return len(mention.runs) == 1 and all(other == mention or words.isdisjoint(other.tokens) for other in others)
-
-
 def tags_of_mentions(mentions: Iterable[TokenMention], length: int, encoding: str = "biodh") -> Encoded:
     """The tags of a sentence of ``length`` tokens. With the encoding ``bio`` complex mentions are left out."""
     _check("encoding", encoding, ENCODINGS)
@@ -192,18 +186,17 @@ def tags_of_mentions(mentions: Iterable[TokenMention], length: int, encoding: st
     for type, several in kept.items():
         if any(not mention.tokens or mention.tokens[0] < 0 or mention.tokens[-1] >= length for mention in several):
             raise ValueError(f"a mention does not fit into {length} tokens")
-        simple = {mention for mention in several if is_simple(mention, several)}
-        if encoding == "bio":
-            lost += [mention for mention in several if mention not in simple]
-            several = [mention for mention in several if mention in simple]
         covering: list[frozenset[int]] = [frozenset()] * length
         for number, mention in enumerate(several):
             for token in mention.tokens:
                 covering[token] |= {number}
-        simple_ones = {number for number, mention in enumerate(several) if mention in simple}
+        simple = [len(each.runs) == 1 and all(len(covering[token]) == 1 for token in each.tokens) for each in several]
+        if encoding == "bio":
+            lost += [mention for mention, is_simple in zip(several, simple, strict=True) if not is_simple]
         for token, cover in enumerate(covering):
-            if cover:
-                family = "H" if len(cover) > 1 else "" if cover <= simple_ones else "D"
+            alone = all(simple[number] for number in cover)
+            if cover and (alone or encoding != "bio"):
+                family = "H" if len(cover) > 1 else "" if alone else "D"
                 place = "I" if token and covering[token - 1] == cover else "B"
                 tags[token] = family + place + (f"-{type}" if type else "")
     return Encoded(tuple(tags), tuple(lost))

@@ -9,7 +9,7 @@ have no origin. It is no part of the data: nothing compares, hashes or saves it.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from os import PathLike, fspath
 from typing import Any, SupportsIndex, TypeVar, overload
@@ -45,12 +45,11 @@ class Origin:
     word_lines: bool = False
 
     @classmethod
-    def of(cls, path: str | PathLike[str], lines: Iterable[int] | np.ndarray | None = None) -> Origin:
+    def of(cls, path: str | PathLike[str], lines: Sequence[int] | None = None) -> Origin:
         """That of one file; ``lines``: where its items begin, if they are to be known."""
         if lines is None:
             return cls((fspath(path),))
-        lines = np.asarray(lines if isinstance(lines, np.ndarray) else list(lines), np.int64)
-        return cls((fspath(path),), lines=lines, rows=range(len(lines)))
+        return cls((fspath(path),), lines=np.array(lines, np.int64), rows=range(len(lines)))
 
     def place(self, item: int | None = None) -> tuple[str, int | None]:
         """The file and the line of an item; the first file, without a line, where it is not known."""

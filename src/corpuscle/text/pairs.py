@@ -1,5 +1,5 @@
-"""Pairs of strings, and what people say about words and phrases: which other ways there are to write a name or a form,
-how alike two words or phrases are, which relation two words have.
+"""Pairs of strings, and human judgements on words and phrases: other spellings of names and forms, similarities of
+words or phrases, relations between words.
 
 Files of pairs: a source and one or more accepted targets on a line, separated by tabs, the preferred target first; the
 XML of the NEWS shared tasks on transliteration; and two words with a score on a line, as sets of word similarities have
@@ -45,7 +45,7 @@ class Pair(NamedTuple):
 
 
 class ScoredPair(NamedTuple):
-    """Two words and how alike people find them; the scale is that of the set."""
+    """Two words and the similarity that people gave them, on the scale of the set."""
 
     first: str
     second: str
@@ -73,8 +73,6 @@ def read_pairs(path: AnyPath, wrong: list[InputError] | None = None) -> list[Pai
 
 
 def write_pairs(pairs: Iterable[tuple[str, Iterable[str]]], path: AnyPath) -> None:
-    """Write tab-separated pairs."""
-
     def row(source: str, targets: Iterable[str]) -> list[str]:
         fields = [source, *targets]
         if len(fields) < 2:
@@ -201,8 +199,8 @@ class Triple(NamedTuple):
 
 
 class Judgement(NamedTuple):
-    """How alike somebody (``subject``) finds two phrases; ``landmark``: the second is a word by itself, never in
-    context. A phrase whose words lack parts of speech is its words, until somebody knows them."""
+    """The similarity of two phrases, as an annotator (``subject``) rates it; ``landmark``: the second is a single word
+    without context. A phrase whose parts of speech are not known yet is the tuple of its words."""
 
     first: Phrase | tuple[Term, ...]
     second: Phrase | tuple[Term, ...]

@@ -1,4 +1,4 @@
-"""Plain text: one sentence a line, tokens between white space. The door through which most text comes in.
+"""Plain text: one sentence per line, tokens between white space. The door through which most text comes in.
 
 Conventions: UTF-8; lines end at LF (a CR before it is white space, a BOM at the start is dropped); tokens are split at
 ASCII white space only. No line is ever dropped: a line of white space is an empty sentence, or the end of a document
@@ -280,7 +280,7 @@ def _blocks_of_lines(path: AnyPath, lines: int, most: int = _LONG) -> Iterator[b
 
 
 def write_text(corpus: Corpus, path: AnyPath, *, units: str = "words") -> None:
-    """Write one sentence a line, and a blank line between documents if there are any.
+    """Write one sentence per line, and a blank line between documents if there are any.
 
     With ``units`` other than ``words`` tokens are joined into running text again. Reserved symbols are written as
     people see them, ``<unk>`` for the unknown.
@@ -292,12 +292,8 @@ def write_text(corpus: Corpus, path: AnyPath, *, units: str = "words") -> None:
     with write_atomically(path, "wb") as output:
         for first in range(0, len(corpus), 1 << 14):
             lines: list[str] = []
-            for i in range(first, min(len(corpus), first + (1 << 14))):
-                words = corpus.words(i)
-                if units == "words":
-                    lines.append(" ".join(words))
-                else:
-                    lines.append("".join(_WRITTEN.get(unit, unit) for unit in words))
+            for i, words in enumerate(corpus[first : first + (1 << 14)], first):
+                lines.append(" ".join(words) if units == "words" else "".join(_WRITTEN.get(u, u) for u in words))
                 if i in last_of_document:
                     lines.append("")
             output.write(("\n".join(lines) + "\n").encode())

@@ -1,4 +1,4 @@
-"""From running text to one tokenised sentence a line, and exactly back.
+"""From running text to one tokenised sentence per line, and exactly back.
 
 Nothing is thrown away: a prepared text knows where each token stands in the raw text, and what lies between tokens (the
 gaps: white space, control characters) can be written to a side file. Tokens and gaps, one after the other, are the raw
@@ -53,12 +53,10 @@ class Prepared:
 
     @property
     def tokens(self) -> list[str]:
-        """All tokens as strings."""
         text = self.text
         return [text[begin:end] for begin, end in self.offsets.tolist()]
 
     def __len__(self) -> int:
-        """The number of sentences."""
         return len(self.sentence_starts) - 1
 
     def __iter__(self) -> Iterator[list[str]]:
@@ -82,7 +80,7 @@ class Prepared:
         return Corpus(plain.tokens, self.sentence_starts, plain.vocab, self.document_starts, offsets=self.offsets)
 
     def write(self, path: AnyPath) -> None:
-        """Write one sentence a line, a blank line between documents."""
+        """Write one sentence per line, a blank line between documents."""
         text, after = self.text, np.full(len(self.offsets), " ", object)
         after[self.sentence_starts[1:] - 1] = "\n"
         after[self.sentence_starts[self.document_starts[1:-1]] - 1] = "\n\n"
@@ -99,7 +97,7 @@ def prepare(text: str, *, abbreviations: Iterable[str] = (), line_breaks: str = 
 
     - ``abbreviations``: words whose full stop does not end a sentence, besides those that the text itself shows;
     - ``line_breaks``: a single line end is white space (``space``), or also ends a sentence (``sentence``: headings,
-      verse, one paragraph a line). Blank lines always end sentence and document.
+      verse, one paragraph per line). Blank lines always end sentence and document.
     """
     if line_breaks not in ("space", "sentence"):
         raise SettingError(f"line_breaks is 'space' or 'sentence', not {line_breaks!r}")
@@ -205,7 +203,7 @@ def restore_file(text_path: AnyPath, gaps_path: AnyPath) -> str:
 
 
 ATTACHED = 0.5  # text with at least this share of its punctuation attached to words is running text
-SAMPLE = 100_000  # characters of a file that tell its script and its punctuation
+SAMPLE = 100_000  # characters of a file from which its script and its punctuation are judged
 _FEWEST_MARKS, _FEWEST_SPACES = 10, 0.02
 _WITHIN = "-‐‑'’ʼ·._@/:&"
 

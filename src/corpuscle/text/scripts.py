@@ -12,7 +12,7 @@ order, and ``WORD_TYPES[mask]`` is the type of the word: so kernels can type all
 Two kinds of characters take the type of their company. Combining marks and joiners fit every class. The prolonged sound
 mark and the voicing marks of kana fit hiragana and katakana, and are katakana when they stand alone.
 
-Which way a text runs is told by its letters too (``direction``).
+The direction of a text is found from its letters, too (``direction``).
 
 *Romanisation* writes words in Latin letters by a rule of thumb: what the name of each character in Unicode begins with.
 
@@ -49,7 +49,7 @@ TYPES = ("digits", "latin", "hiragana", "katakana", "han", "hangul", "thai", "ot
 """The names of the word types, by number."""
 
 _DIGITS, _LATIN, _HIRAGANA, _KATAKANA, _HAN, _HANGUL, _THAI, _OTHER, _PUNCTUATION, _MIXED = range(10)
-_KANA_MARK, _COMBINING = 9, 10  # classes of characters, beside the types 0 to 8
+_KANA_MARK, _COMBINING = 9, 10  # classes of characters, in addition to the types 0 to 8
 _CLASSES = 11
 
 _RANGES = {
@@ -64,7 +64,7 @@ _RANGES = {
     _THAI: "E01-E3A E40-E4E",
     _KANA_MARK: "3099-309C 30FC FF70 FF9E-FF9F",
 }
-"""Code points in hexadecimal, from-to, both included. What is in no range is told by its general category."""
+"""Code points in hexadecimal, from-to, both included. Other characters have the class of their general category."""
 
 _BY_CATEGORY = {"Nd": _DIGITS, "No": _DIGITS, "Mn": _COMBINING, "Me": _COMBINING, "Cf": _COMBINING}
 

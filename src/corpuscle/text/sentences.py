@@ -1,7 +1,7 @@
 """Where sentences end: the full stop that closes one, against the full stop of an abbreviation.
 
-Most of what is known about abbreviations is learnt from the text itself, so that it works in languages nobody made a
-list for: a short word that hardly ever stands without a full stop, and after whose full stop the text goes on in lower
+Most of what is known about abbreviations is learnt from the text itself, so that it works in languages without a list
+of them: a short word that hardly ever stands without a full stop, and after whose full stop the text goes on in lower
 case, is an abbreviation (compare Kiss and Strunk 2006, Unsupervised Multilingual Sentence Boundary Detection). In the
 same way a capitalised word that the text mostly writes in lower case has its capital from the start of a sentence.
 
@@ -54,6 +54,7 @@ _TERMINATORS = np.zeros(128, bool)
 _TERMINATORS[list(b".!Te")] = True
 _LETTERS = frozenset(b"aAo")
 _MAX_LENGTH = 8
+"""How many characters an abbreviation has at most, if it is learnt from the text."""
 
 
 @dataclass
@@ -70,7 +71,6 @@ class Stretch:
     ends: np.ndarray
 
     def token(self, index: int) -> str:
-        """The string of a token."""
         return self.text[self.begins[index] : self.ends[index]]
 
     def first_classes(self) -> np.ndarray:
@@ -132,7 +132,7 @@ class Usage:
                     following = stretch.classes[stretch.begins[i + 1]]
                     before_lower[word] += following in b"a0,:"
                     before_upper[word] += following == ord("A")
-        usage.cased = upper * 100 >= lower
+        usage.cased = upper * 100 >= lower  # one capital in a hundred letters
         usage.abbreviations = dict.fromkeys(TITLES, True) | dict.fromkeys(COMMON_ABBREVIATIONS, False)
         for word in {word.strip().rstrip(".").lower() for word in abbreviations}:
             usage.abbreviations[word] = before_upper[word] >= before_lower[word]
@@ -140,6 +140,7 @@ class Usage:
         for word, count in usage.counts.items():
             words[word.lower()] += count
         # The text shows its own abbreviations by what follows them, which needs capitals.
+        # Nine of ten times an abbreviation stands with its full stop.
         for word, count in stops.items() if usage.cased else ():
             if len(word) > _MAX_LENGTH or count < 2 or count < 0.9 * words[word]:
                 continue

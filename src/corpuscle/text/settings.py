@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class TextSettings(Settings):
-    """A learner that reads words: what is done to them after they have been read."""
+    """Of a learner that reads words: what is done to them after they have been read."""
 
     nfc: bool = setting("Compose characters (Unicode NFC), so that two encodings of é are one letter.", default=True)
     lowercase: bool = setting("Lower-case all words.", default=False)
@@ -27,7 +27,7 @@ class TextSettings(Settings):
 
     @property
     def reading(self) -> dict[str, Any]:
-        """How texts are read: arguments of ``read_text`` and its kin."""
+        """How texts are read: arguments of ``read_text`` and ``read_strings``."""
         more = (kind for kind in (TokenSettings, UnitSettings) if isinstance(self, kind))
         return {"preprocessing": self.preprocessing} | {n: getattr(self, n) for kind in more for n in kind.SETTINGS}
 

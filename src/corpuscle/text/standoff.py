@@ -152,7 +152,7 @@ def fits(line: str, record: Record, parse: Callable[[str], Record]) -> bool:
 
 
 def read_standoff_json(path: AnyPath) -> list[Standoff]:
-    """Read a document a line: an object with ``text`` and ``mentions``, and optionally ``name`` and ``relations``."""
+    """Read one document per line: an object with ``text``, ``mentions``, and perhaps ``name`` and ``relations``."""
     documents = []
     for number, line in read_lines(path):
         try:
@@ -219,7 +219,7 @@ def _relation(value: Any) -> Relation:
 
 
 def write_standoff_json(documents: Iterable[Standoff], path: AnyPath) -> None:
-    """Write a document a line. Fields that say nothing are left out; ids of attributes and notes are not kept."""
+    """Write one document per line. Fields that say nothing are left out; ids of attributes and notes are not kept."""
     with write_atomically(path, "w") as output:
         for document in documents:
             check_spans(document, path)

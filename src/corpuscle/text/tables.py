@@ -1,4 +1,4 @@
-"""Tables: a row a line, fields separated by tabs, and where there is one a heading of names as the first line.
+"""Tables: one row per line, fields separated by tabs, and where there is one a heading of names as the first line.
 
 No other module writes or reads tab-separated tables; formats of the field that happen to have tabs (CoNLL-U, brat,
 PubTator, columns) are not tables. A field cannot hold a tab or a line break, and is refused when it is written, unless

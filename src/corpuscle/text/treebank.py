@@ -19,7 +19,7 @@ import numpy as np
 
 from corpuscle.errors import InputError, UnfitData, expect
 from corpuscle.text.corpus import Corpus, items_of, starts_of
-from corpuscle.text.layers import Layer, Numbering, flattened
+from corpuscle.text.layers import Layer, flattened
 from corpuscle.text.origin import Origin, Sourced
 
 LAYERS = ("lemmas", "tags", "xpos", "features", "relations", "deps", "misc")
@@ -60,10 +60,8 @@ class Insertions:
     def of(self, sentence: int) -> list[tuple[int, int, str]]:
         """The lines of one sentence: number, number, columns."""
         begin, end = np.searchsorted(self.sentences, [sentence, sentence + 1])
-        return [
-            (int(a), int(b), columns)
-            for (a, b), columns in zip(self.numbers[begin:end], self.columns[begin:end], strict=True)
-        ]
+        numbers = self.numbers[begin:end].tolist()
+        return [(a, b, columns) for (a, b), columns in zip(numbers, self.columns[begin:end], strict=True)]
 
     def select(self, chosen: np.ndarray) -> Insertions:
         """The lines of the chosen sentences, which are numbered anew in that order."""
@@ -119,18 +117,13 @@ class Treebank(Sourced):
             raise TypeError(f"no such layer: {', '.join(sorted(set(layers) - set(LAYERS)))}")
         origin = origin or getattr(sentences, "origin", None)
         sentences = list(sentences)
-        numbering = Numbering()
-        numbering.add(word for sentence in sentences for word in sentence)
-        tokens, vocab = numbering.finish()
-        starts, origin = starts_of(len(sentence) for sentence in sentences), origin and origin.by_item()
-        corpus = Corpus(tokens, starts, vocab, origin=origin)
-
-        columns: dict[str, Any] = dict.fromkeys(LAYERS, Layer.unset(len(tokens)))
+        corpus = dataclasses.replace(Corpus.from_sentences(sentences), origin=origin and origin.by_item())
+        columns: dict[str, Any] = dict.fromkeys(LAYERS, Layer.unset(corpus.n_tokens))
         columns |= {name: Layer.from_strings(flattened(name, rows, sentences)) for name, rows in layers.items()}
         lines = tuple(tuple(rows) for rows in comments) if comments is not None else ((),) * len(corpus)
         if len(lines) != len(corpus):
             raise ValueError(f"comments for {len(lines)} sentences, but there are {len(corpus)}")
-        numbers = np.full(len(tokens), -1, np.int32)
+        numbers = np.full(corpus.n_tokens, -1, np.int32)
         if heads is not None:
             numbers[:] = flattened("heads", heads, sentences)
         return cls(corpus, numbers, **columns, comments=lines)
@@ -149,12 +142,10 @@ class Treebank(Sourced):
         return expect(value, cls, "read_conllu(path) or Treebank.from_sentences([[...], ...], heads=...) makes one")
 
     def __len__(self) -> int:
-        """The number of sentences."""
         return len(self.corpus)
 
     @property
     def origin(self) -> Origin | None:
-        """Where the sentences came from: that of their words."""
         return self.corpus.origin
 
     def filled(self, what: str = "treebank") -> Treebank:
@@ -163,7 +154,6 @@ class Treebank(Sourced):
         return self
 
     def __getitem__(self, sentences: slice) -> Treebank:
-        """Some consecutive sentences."""
         return self._part(self.corpus[sentences], np.arange(len(self))[sentences])
 
     def select(self, sentences: np.ndarray) -> Treebank:

@@ -22,15 +22,14 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 
-from corpuscle.errors import SettingError, expect
+from corpuscle.errors import SettingError
 from corpuscle.text.corpus import Corpus, items_of, starts_of
 from corpuscle.text.layers import Layer
 from corpuscle.text.origin import Origin, Sourced
@@ -61,18 +60,11 @@ class Trees(Sourced):
     tree_starts: np.ndarray
     word_parents: np.ndarray
 
-    @classmethod
-    def checked(cls, value: Any) -> Trees:
-        """The value, if it is Trees, or an error that says how to make some."""
-        return expect(value, cls, "read_brackets(path) or parse_brackets([...]) makes one")
-
     def __len__(self) -> int:
-        """The number of trees."""
         return len(self.tree_starts) - 1
 
     @property
     def origin(self) -> Origin | None:
-        """Where the trees came from: that of their words."""
         return self.words.origin
 
     @property
@@ -81,7 +73,6 @@ class Trees(Sourced):
         return len(self.parents)
 
     def __getitem__(self, trees: slice) -> Trees:
-        """Some consecutive trees."""
         return self._part(self.words[trees], np.arange(len(self))[trees])
 
     def select(self, trees: np.ndarray) -> Trees:
@@ -111,11 +102,10 @@ class Trees(Sourced):
         An item is the index of a node among all nodes, or ``~w`` for the word that is number w of all words.
         """
         nodes = np.flatnonzero(self.parents >= 0)
-        words = np.arange(len(self.word_parents))
-        positions = words - np.repeat(self.words.sentence_starts[:-1], self.words.lengths)
+        items = np.concatenate([nodes, ~np.arange(len(self.word_parents))])
         parents = np.concatenate([self._node_parents[nodes], self._word_nodes])
-        order = np.lexsort((np.concatenate([self.spans[nodes, 0], positions]), parents))
-        return starts_of(np.bincount(parents, minlength=self.n_nodes)), np.concatenate([nodes, ~words])[order]
+        order = np.lexsort((np.concatenate([self.spans[nodes, 0], self.words.positions]), parents))
+        return starts_of(np.bincount(parents, minlength=self.n_nodes)), items[order]
 
     @property
     def preterminals(self) -> np.ndarray:
@@ -183,31 +173,26 @@ class Trees(Sourced):
         stripped = Trees(words, self.labels, self.parents, spans, self.tree_starts, self.word_parents[~drop])
         return stripped.without_nodes(empty)
 
-    def without_traces(self, tag: str = TRACE) -> Trees:
-        """Take out empty elements (words under a node with the given tag) and what is left empty without them."""
-        id = self.labels.vocab.id(tag)
+    def without_traces(self) -> Trees:
+        """Take out empty elements (words under a node with the tag ``TRACE``) and what is left empty without them."""
+        id = self.labels.vocab.id(TRACE)
         if id == 0:
             return self
         return self.without_words(self.labels.ids[self._word_nodes] == id)
 
-    def without_functions(self, marks: str = "-=") -> Trees:
-        """Cut the labels of phrases at the first of the marks: ``NP-SBJ-1`` becomes ``NP``; labels that begin with one
-        are kept, and so are tags, whose parts say what a word is (``N-D``, a noun in the dative)."""
-
-        def cut(label: str) -> str:
-            if label[0] in marks:
-                return label
-            return label[: min((label.find(mark) for mark in marks if mark in label), default=len(label))]
-
-        tags, short = self.preterminals.tolist(), self.relabel(cut).labels.strings()
+    def without_functions(self) -> Trees:
+        """Cut the labels of phrases at the first ``-`` or ``=``: ``NP-SBJ-1`` becomes ``NP``. Labels that begin with
+        one are kept, and so are tags, whose parts say what a word is (``N-D``, a noun in the dative)."""
+        tags = self.preterminals.tolist()
+        short = self.relabel(lambda label: re.split("[-=]", label, maxsplit=1)[0] or label).labels.strings()
         labels = [old if tag else new for old, new, tag in zip(self.labels.strings(), short, tags, strict=True)]
         return dataclasses.replace(self, labels=Layer.from_strings(labels, missing=""))
 
-    def without_root(self, labels: Sequence[str] = ROOTS) -> Trees:
-        """Take out outermost nodes with one of the labels, where a single node is below."""
+    def without_root(self) -> Trees:
+        """Take out outermost nodes whose label says nothing (``ROOTS``), where a single node is below."""
         trees = self
         while True:
-            names = np.array([label in labels for label in trees.labels.values])
+            names = np.array([label in ROOTS for label in trees.labels.values])
             drop = np.zeros(trees.n_nodes, bool)
             drop[trees.roots] = (trees.unaries & names[trees.labels.ids])[trees.roots]
             if not drop.any():
@@ -277,8 +262,7 @@ def binarise(trees: Trees, side: str = "right", horizontal: int | None = 0, vert
                 phrases[node] += f"^{names[above]}"
                 above = up[above]
     starts, items = (array.tolist() for array in trees.children)
-    spans, lengths = trees.spans.tolist(), trees.words.lengths
-    places = (np.arange(len(trees.word_parents)) - np.repeat(trees.words.sentence_starts[:-1], lengths)).tolist()
+    spans, places = trees.spans.tolist(), trees.words.positions.tolist()
     labels: list[str] = []
     parents: list[int] = []
     new_spans: list[tuple[int, int]] = []
@@ -331,7 +315,6 @@ def unbinarise(trees: Trees) -> Trees:
     drop = new[trees.labels.ids]
     # A parser may give a tree whose very root is such a node; it stays, as the phrase that it is a part of.
     drop[trees.roots] = False
-
     return trees.without_nodes(drop).relabel(original_label)
 
 

@@ -165,9 +165,8 @@ class Vocab:
         mapping = np.zeros(len(self), np.int32)
         mapping[:FIRST] = np.arange(FIRST)
         mapping[FIRST:][keep] = FIRST + np.arange(keep.sum())
-        new_counts = np.bincount(mapping, weights=self.counts, minlength=FIRST + keep.sum()).astype(np.int64)
         kept = self.subset(np.flatnonzero(keep) + FIRST)
-        kept.counts = new_counts
+        kept.counts = np.bincount(mapping, weights=self.counts).astype(np.int64)
         return kept, mapping
 
     def subset(self, ids: np.ndarray) -> Vocab:
@@ -219,7 +218,11 @@ def read_vectors(path: AnyPath) -> tuple[Vocab, np.ndarray]:
             raise InputError(path, number, reason)
         if word in words:
             raise InputError(path, number, f"the word {word[:40]!r} occurs twice")
-        words[word] = _numbers(numbers, path, number)
+        row = _numbers(numbers)
+        if row is None:
+            bad = next(text for text in numbers if _numbers([text]) is None)
+            raise InputError(path, number, f"{bad[:40]!r} is not a number that can be used")
+        words[word] = row
     if announced is not None and announced[0] != len(words):
         raise InputError(path, None, f"{len(words)} words, but the first line announces {announced[0]}")
     vocab = Vocab.from_words(word for word in words if word not in MARKUP)
@@ -230,24 +233,16 @@ def read_vectors(path: AnyPath) -> tuple[Vocab, np.ndarray]:
     return vocab, matrix
 
 
-def _numbers(texts: list[str], path: AnyPath, line: int) -> np.ndarray:
-    """The numbers of a line, float32; Python's ``float`` would take more than should stand there."""
+def _numbers(texts: list[str]) -> np.ndarray | None:
+    """The numbers of a line, float32, or None if one of them is none: Python's ``float`` takes more than should stand
+    there, and ``float32`` less."""
+    if not _NUMBERS.fullmatch(" ".join(texts)):
+        return None
     try:
-        if _NUMBERS.fullmatch(" ".join(texts)):
-            row = np.array(list(map(float, texts)), np.float64)
-            if (np.abs(row) <= _LARGEST).all():
-                return row.astype(np.float32)
+        row = np.array(list(map(float, texts)), np.float64)
     except ValueError:
-        pass
-    bad = next(text for text in texts if not _is_number(text))
-    raise InputError(path, line, f"{bad[:40]!r} is not a number that can be used")
-
-
-def _is_number(text: str) -> bool:
-    try:
-        return bool(_NUMBERS.fullmatch(text) and abs(float(text)) <= _LARGEST)
-    except ValueError:
-        return False
+        return None
+    return row.astype(np.float32) if (np.abs(row) <= _LARGEST).all() else None
 
 
 def write_vectors(vocab: Vocab, matrix: np.ndarray, path: AnyPath) -> None:

@@ -129,7 +129,6 @@ def _paragraphs(root: Element, tags: set[str], spaces: dict[str, str], wanted: s
 
 
 def read_docx(path: AnyPath) -> list[str]:
-    """The paragraphs of a ``.docx`` file."""
     spaces = {"w:tab": " ", "w:br": "\n", "w:cr": "\n", "w:noBreakHyphen": "-"}
     return _paragraphs(_part(path, "word/document.xml"), {"w:p"}, spaces, {"w:t"})
 
