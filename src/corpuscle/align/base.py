@@ -22,14 +22,7 @@ from corpuscle.align.kernels import em
 from corpuscle.align.kernels import links as joining
 from corpuscle.align.kernels.cooccurrence import Couples, directed, locate
 from corpuscle.align.kernels.loglinear import LONGEST
-from corpuscle.align.settings import (
-    DECODINGS,
-    DEFAULT_SYMMETRISATION,
-    MATRICES,
-    SYMMETRISATIONS,
-    WAYS,
-    check_choice,
-)
+from corpuscle.align.settings import DECODINGS, DEFAULT_SYMMETRISATION, MATRICES, SYMMETRISATIONS, WAYS, check_choice
 from corpuscle.catalogue import TASKS, find
 from corpuscle.compiled import frozen
 from corpuscle.errors import SettingError, warn
@@ -153,11 +146,7 @@ class Aligner(TextSettings, Model, ABC):
         return self.__dict__ | {"workers": 1, "cluster": None}
 
     def align(
-        self,
-        bitext: Bitext,
-        symmetrise: str = DEFAULT_SYMMETRISATION,
-        decode: str = "viterbi",
-        threshold: float = 0.5,
+        self, bitext: Bitext, symmetrise: str = DEFAULT_SYMMETRISATION, decode: str = "viterbi", threshold: float = 0.5
     ) -> Alignments:
         """Links of sentence pairs, new ones or those of the training text.
 

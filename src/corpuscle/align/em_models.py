@@ -47,14 +47,7 @@ from corpuscle.align.counts import (
     sorted_couples,
     tables_from,
 )
-from corpuscle.align.distortion import (
-    JUMPS,
-    MAX_JUMP,
-    STRENGTHS,
-    Jumps,
-    Law,
-    Uniform,
-)
+from corpuscle.align.distortion import JUMPS, MAX_JUMP, STRENGTHS, Jumps, Law, Uniform
 from corpuscle.align.distortion import Diagonal as DiagonalLaw
 from corpuscle.align.kernels import em as kernels
 from corpuscle.align.kernels.cooccurrence import Pairs, directed, places_of, take_apart

@@ -96,9 +96,7 @@ def apply(
     *,
     symmetrise: str = _SYMMETRISE,
     decode: str = setting(
-        "viterbi: the best link of each word; posterior: all above the threshold.",
-        default="viterbi",
-        choices=DECODINGS,
+        "viterbi: the best link of each word; posterior: all above the threshold.", default="viterbi", choices=DECODINGS
     ),
     threshold: float = setting("The least probability of a link, where that decides.", default=0.5, metavar="P"),
     weights: bool = setting("Write i-j:probability.", default=False),

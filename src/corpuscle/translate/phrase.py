@@ -63,12 +63,7 @@ class Decoder(PhraseDecoder):
         return Vocab.from_words([*own.strings[FIRST:], *new])
 
     def decode(
-        self,
-        sentences: list[list[str]],
-        outputs: Vocab,
-        written: Mapping[str, str],
-        pool: Workers,
-        n_best: int = 1,
+        self, sentences: list[list[str]], outputs: Vocab, written: Mapping[str, str], pool: Workers, n_best: int = 1
     ) -> Found:
         """The best translations of some sentences, in the words of ``outputs``."""
         corpus = Corpus.from_sentences(sentences, self.source)
@@ -110,11 +105,7 @@ class PhraseTranslator(PhraseSettings, Tuned, Translator):
     """
 
     KIND: ClassVar[Kind] = Kind(
-        "translate.phrase",
-        1,
-        {**TABLE_ARRAYS, **ITEMS, **HISTORY},
-        components={"lm": (NgramModel.KIND,)},
-        check=_check,
+        "translate.phrase", 1, {**TABLE_ARRAYS, **ITEMS, **HISTORY}, components={"lm": (NgramModel.KIND,)}, check=_check
     )
     FEATURES: ClassVar[tuple[str, ...]] = FEATURES
     NEURAL: ClassVar[bool] = False

@@ -115,12 +115,7 @@ def apply(
     return Table(("line", "rank", "score", "target"), rows, heading=False)
 
 
-@verb(
-    "translate",
-    "translate evaluate new.tgt --model draft.translate --source new.src",
-    work=True,
-    overlap="source",
-)
+@verb("translate", "translate evaluate new.tgt --model draft.translate --source new.src", work=True, overlap="source")
 def evaluate(
     reference: Sequence[str] = names(),
     found: Sequence[str] | None = names(metavar="OUTPUT", default=None),

@@ -38,13 +38,7 @@ from corpuscle.text.origin import error_about
 from corpuscle.text.pairs import Pair
 from corpuscle.text.vocab import FIRST, Vocab
 from corpuscle.transliterate.base import Candidate, Transliterator, combined
-from corpuscle.transliterate.decoding import (
-    HISTORY,
-    Decoder,
-    Found,
-    Tuned,
-    Tuner,
-)
+from corpuscle.transliterate.decoding import HISTORY, Decoder, Found, Tuned, Tuner
 from corpuscle.transliterate.kernels.joint import blocks, phrase_blocks
 from corpuscle.transliterate.kernels.windows import WEIGHTS, Windows, learn, windows
 from corpuscle.transliterate.links import align_letters
