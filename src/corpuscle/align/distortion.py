@@ -109,7 +109,7 @@ def _independent(
 
 @dataclass(frozen=True)
 class Uniform(Law):
-    """All states and the null word alike; nothing is learned, and nobody asks for moments."""
+    """All states and the null word alike; nothing is learned."""
 
     def expect(self, pairs: Directed, links: np.ndarray, null: np.ndarray) -> Posteriors:
         return _independent(pairs, links, null, em.UNIFORM)

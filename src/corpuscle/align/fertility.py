@@ -45,7 +45,7 @@ _FERTILITY_PRIOR = 1.0
 
 _JUMP_PRIOR = 0.5
 _SWEEPS, _SKIP = 48, 8
-"""How often the links of sentences are drawn under a finished model, and after how many times they count."""
+"""Draws of the links of a sentence under a finished model, and how many of them are burn-in."""
 
 _TOGETHER = 2
 """How many chains go through the text together: each of them needs a count for every shared couple."""
@@ -87,8 +87,8 @@ class _Statistics(NamedTuple):
 
 
 class _Votes(NamedTuple):
-    """How often each link was drawn, in one chunk of the text: ``sizes`` uint8 (outputs,), how many different states
-    were drawn for each output; ``states`` int8 or int16, which (-1: none), and ``counts`` uint8, how often."""
+    """The links that were drawn in one chunk of the text: ``sizes`` uint8 (outputs,), the number of different states of
+    each output; ``states`` int8 or int16, these states (-1: none), and ``counts`` uint8, how often each was drawn."""
 
     sizes: np.ndarray
     states: np.ndarray
@@ -125,7 +125,7 @@ class _Sampling(learning.Learner):
         self.seen = [_observed(text, d, links[d]) for d in (0, 1)]
 
     def finish(self, sweep: int) -> list[float]:
-        """Draw all links of all chains once; the later half of the sweeps votes. There is nothing to say about it."""
+        """Draw all links of all chains once; the later half of the sweeps votes. Its row of the history is empty."""
         text, settings = self.text, self.settings
         laws = [_laws(settings, _sum(self.seen[d], self.known[d]), text.sizes[d], text.longest) for d in (0, 1)]
         found = [_unseen(text, d) for d in (0, 1)]
@@ -173,7 +173,7 @@ class _Sampling(learning.Learner):
 
 
 def _laws(settings: FertilitySettings, seen: _Statistics, output_types: int, longest: int) -> engine.Laws:
-    """The laws under which links are drawn, for sentences of up to so many words."""
+    """The laws under which links are drawn, for sentences of at most ``longest`` words."""
     total = seen.fertilities.sum(axis=0) + 0.5
     phi = seen.fertilities + _FERTILITY_PRIOR * total / total.sum()
     jumps = widened(seen.jumps + _JUMP_PRIOR, max(MAX_JUMP, longest + 1))
@@ -286,7 +286,7 @@ def _tally(couples: Couples, counts: np.ndarray, nulls: np.ndarray, direction: i
 
 
 def _tally_before(text: BitextChunks, before: LinkCounts | None, direction: int) -> engine.Tally:
-    """What an older model has counted, as if those links were there and stood still; else nothing."""
+    """What an older model has counted, as links that are never drawn again; zeros without one."""
     types = text.sizes[1 - direction]
     if before is None:
         links, states, nulls = (np.zeros(size, np.int32) for size in (text.n_shared + 1, types, text.sizes[direction]))

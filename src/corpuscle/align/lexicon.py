@@ -2,8 +2,8 @@
 the other way round, links that people have drawn between the words of sentence pairs, as data for an aligner.
 
 Words that people have linked, directly or by others, make a group, and each group is a small sentence pair of its own
-that the aligner learns from beside the whole sentences: Brown, Della Pietra, Della Pietra, Goldsmith, Hajic, Mercer,
-Mohanty, "But dictionaries are data too", 1993.
+that the aligner learns from in addition to the whole sentences: Brown, Della Pietra, Della Pietra, Goldsmith, Hajic,
+Mercer and Mohanty, "But dictionaries are data too", 1993.
 """
 
 from __future__ import annotations
@@ -146,7 +146,7 @@ Pair = tuple[list[str], list[str]]
 
 
 def read_linked(path: str, sides: dict[str, str]) -> tuple[Bitext, Alignments]:
-    """The links of a file (Pharaoh), and the sentences of both files beside it; ``sides``: their paths by suffix."""
+    """The links of a file (Pharaoh), and the sentences that they link; ``sides``: the paths of these, by suffix."""
     if missing := [side for side in (".src", ".tgt") if side not in sides]:
         raise InputError(path, None, f"the sentences are missing: there is no {Path(path).stem}{missing[0]}")
     bitext, links = read_bitext(sides[".src"], sides[".tgt"]), read_pharaoh(path)

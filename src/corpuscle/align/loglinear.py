@@ -33,7 +33,7 @@ from corpuscle.align.features import (
     feature_names,
     read_features,
 )
-from corpuscle.align.kernels import em, loglinear_paths
+from corpuscle.align.kernels import loglinear_paths
 from corpuscle.align.kernels.cooccurrence import Couples
 from corpuscle.align.kernels.loglinear import CELLS, CLASS_UNKNOWN, FIRST_CLASS, LONGEST, OUTPUTS, STATES
 from corpuscle.align.loglinear_training import (
@@ -207,7 +207,7 @@ class LogLinear(LogLinearSettings, Aligner):
         return feature_names(self._features(direction), numbers, states, outputs, self.couples_)
 
     def learned_features(self, direction: int) -> list[tuple[str, float]]:
-        """The features of one direction that have a weight, and their weights, the strongest first."""
+        """The features of one direction with their weights, unless that is zero; the strongest first."""
         weights = self.weights_[direction]
         numbers = np.flatnonzero(weights)
         numbers = numbers[np.argsort(-np.abs(weights[numbers]), kind="stable")]
@@ -274,7 +274,7 @@ class LogLinear(LogLinearSettings, Aligner):
         return [encode(bitext, sides, *allowed[d], self._features(d)) for d in (0, 1)]
 
     def _study(self, bitext: Bitext, neighbourhood: Neighbourhood) -> None:
-        """Keep what the features will ask for: Model 1, meetings, classes."""
+        """Keep what features are made of: Model 1, cooccurrences, classes."""
         self.source_vocab_, self.target_vocab_ = bitext.source.vocab, bitext.target.vocab
         kept = np.flatnonzero(neighbourhood.worth_keeping)
         rows, columns = neighbourhood.rows[kept], neighbourhood.couples.columns[kept]
@@ -298,12 +298,12 @@ class LogLinear(LogLinearSettings, Aligner):
         return np.where(found < 0, CLASS_UNKNOWN, FIRST_CLASS + found).astype(np.int32)
 
     def _count(self, bitext: Bitext) -> None:
-        """How often each couple is linked in the training text, by direction, for dictionaries."""
+        """The expected links of each couple in the training text, by direction, for dictionaries."""
         counts = np.zeros((2, len(self.couples_.columns) + 1))
         for part, both in zip(slices(bitext, _CELLS_A_CHUNK), self.map(bitext, _link_probabilities), strict=True):
             pairs = super().prepared(pairs_of(part.source, part.target, cells=False), None)
             for d in (0, 1):
-                em.add_counts(frozen(pairs.cells, np.int32), both[d], counts[d])
+                np.add.at(counts[d], pairs.cells, both[d].astype(np.float64))
         self.counts_ = counts[:, :-1].astype(np.float32)
 
     def _prune(self) -> None:

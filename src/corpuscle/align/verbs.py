@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
@@ -61,12 +62,6 @@ def _figures(model: Aligner) -> dict[str, Any]:
     return {"method": model.method, **counted, **learned}
 
 
-def _unweighted(links: Alignments) -> Alignments:
-    from dataclasses import replace
-
-    return replace(links, weights=None)
-
-
 @trains(
     "align",
     "align train old.src old.tgt -o pairs.align\n"
@@ -85,7 +80,7 @@ def train(
 
     model.fit(pairs, checkpoint=keep.checkpoint(model, pairs))
     if links is not None:
-        write_pharaoh(_unweighted(model.align(pairs, symmetrise)), links)
+        write_pharaoh(replace(model.align(pairs, symmetrise), weights=None), links)
     return Learned(model, _figures(model))
 
 
@@ -125,7 +120,7 @@ def apply(
         return Table(("line", "rank", "probability", "links"), rows, heading=False)
     found = model.align_all(pairs, (symmetrise,) if all is None else WAYS, decode, threshold)
     for how, links in found.items():
-        found[how] = model.weighted(links, pairs) if weights else _unweighted(links)
+        found[how] = model.weighted(links, pairs) if weights else replace(links, weights=None)
     if min_confidence > 0:
         sure = model.confidence(pairs) >= min_confidence
         found = {how: links.filtered(sure[links.pairs]) for how, links in found.items()}

@@ -44,10 +44,6 @@ class Transliterator(SpellingSettings, Model):
     NEURAL: ClassVar[bool] = False
     MEANINGLESS: ClassVar[Mapping[str, str]] = {}
 
-    def summary(self) -> tuple[dict[str, Any], str]:
-        """What there is to say about a new model: figures, and in words."""
-        raise TypeError(f"{type(self).__name__} does not say what it has learned")
-
     def member(self, method: str) -> Any:
         """The model of a method: this one, unless it is made of several."""
         return self
@@ -81,9 +77,9 @@ class Transliterator(SpellingSettings, Model):
         """The n best ways to write a list of names; ``given``: those of the options that mean something."""
 
     @property
+    @abstractmethod
     def known_letters(self) -> Vocab:
         """The letters of sources in the pairs that were learned from."""
-        raise TypeError(f"{type(self).__name__} does not say which letters it knows")
 
     def unknown_letters(self, names: Iterable[str]) -> Counter[str]:
         """The letters of names that were in no pair, and in how many names each is: they are copied or left out.

@@ -100,8 +100,8 @@ class PhraseDecoder:
         self, decode: Callable[..., Derivations], problem: Any, corpus: Corpus, copies: np.ndarray, work: int,
         pool: Workers,
     ) -> Found:  # fmt: skip
-        """What ``decode`` finds, in calls of about so much ``work`` (beam times symbols): as features the sums of the
-        table's four over all phrases, the logs of the derivations, and the number of phrases."""
+        """What ``decode`` finds, in calls of about ``work`` (beam times symbols). Features are the sums of the table's
+        four over all phrases, the logs of the derivations, and the number of phrases."""
         chunks, beam = [], problem.limits.beam
         for first, last in pairwise(chunks_of(corpus.lengths * beam, max(work, beam)).tolist()):
             starts = corpus.sentence_starts[first : last + 1]
@@ -165,7 +165,7 @@ HISTORY = {
 }
 
 GAIN = 1e-4
-"""What another round must gain at least."""
+"""The least gain for which there is another round."""
 
 
 class Round(NamedTuple):
@@ -224,12 +224,6 @@ class Tuned(Weighted):
         return {"roots": int(self.table_.trie.roots), "target_types": len(self.lm_.vocab_) - FIRST}
 
 
-def normalised(weights: np.ndarray) -> np.ndarray:
-    """The same weights with absolute values that sum to one: the best candidate stays the best."""
-    size = np.abs(weights).sum()
-    return weights / size if size > 0 else weights
-
-
 def _climb(attempt: int, shared: tuple[mert.Pools, np.ndarray, int, int, int]) -> tuple[float, np.ndarray]:
     """The best value and weights from the present weights (attempt 0) or from a random point on; ``shared``: the
     candidates, the present weights, the figure to raise (see ``mert``), the seed, the number of the round."""
@@ -241,12 +235,11 @@ def _climb(attempt: int, shared: tuple[mert.Pools, np.ndarray, int, int, int]) -
 
 
 class Tuner(Learner):
-    """Finds weights for development words with accepted targets.
+    """A learner of weights, from development words with accepted targets; a sweep is a round of tuning.
 
     - ``references``: for each word its accepted targets, each a list of letters;
-    - ``metric``: mean log probability of accepted targets; or corpus BLEU of letters (of words, where
-      those are what is written), accuracy, or mean F-score, which
-      have no slope and are raised by line searches from several points;
+    - ``metric``: mean log probability of accepted targets; or corpus BLEU of letters (of words, where those are what is
+      written), accuracy, or mean F-score, which have no slope and are raised by line searches from several points;
     - ``free``: which weights may change, bool (k,); ``restarts``: how many random starting points a round has;
       ``pool``: who climbs from them.
     """
@@ -274,9 +267,6 @@ class Tuner(Learner):
         self.references = ids, starts_of(map(len, flat)), starts_of(map(len, numbered))
         self.answers = [set(accepted) for accepted in numbered]
         self.candidates: list[dict[bytes, tuple[np.ndarray, np.ndarray]]] = [{} for _ in numbered]
-
-    def __repr__(self) -> str:
-        return f"Tuner({self.metric}, {len(self.answers):,} items)"
 
     def merge(self, found: Found) -> int:
         """Add new candidates to the pools (unique by output and features); returns how many were new."""
@@ -315,7 +305,7 @@ class Tuner(Learner):
         shared = pools, weights[self.free], figure, self.seed, iteration
         attempts = self.pool.scatter(range(self.restarts + 1)).map(_climb, shared)
         value, best = max(attempts, key=lambda found: found[0])
-        result[self.free] = normalised(best)
+        result[self.free] = best / (np.abs(best).sum() or 1.0)  # the scale of weights decides nothing
         return value, result
 
     def figure(self, pools: mert.Pools, weights: np.ndarray) -> float:

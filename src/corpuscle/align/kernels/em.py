@@ -93,7 +93,7 @@ def diagonal_sums(j, m, n, strength):
 
 @kernel
 def expected_h(shapes, counts, strength):
-    """The mean of h under the prior over all outputs; ``shapes`` (k, 2) are (m, n), each seen so many times."""
+    """The mean of h under the prior over all outputs; ``shapes`` (k, 2) are (m, n), each seen ``counts`` times."""
     total, outputs = 0.0, 0.0
     for k in range(len(shapes)):
         m, n = shapes[k, 0], shapes[k, 1]
@@ -183,7 +183,7 @@ def translate(pairs, swap, table, singles, references, alpha, bayes, values):
 
 
 @kernel
-def add_all_counts(pairs, links, counts, singles, by_source, source_totals, by_target, target_totals):
+def add_counts(pairs, links, counts, singles, by_source, source_totals, by_target, target_totals):
     """Add the probability of every cell to the count of its shared couple, or keep it as that of its single; add those
     of singles by source type, by target type, or by both."""
     n_shared = len(counts)
@@ -201,13 +201,6 @@ def add_all_counts(pairs, links, counts, singles, by_source, source_totals, by_t
                     if by_target:
                         target_totals[pairs.target[j]] += links[cell]
                 cell += 1
-
-
-@kernel
-def add_counts(cells, links, counts):
-    """Add a probability to the count of each cell's couple, or of each output's type; ``counts`` float64."""
-    for cell in range(len(cells)):
-        counts[cells[cell]] += links[cell]
 
 
 @part
@@ -468,8 +461,8 @@ def best_path(pairs, law, values, best):
 def strongest(pairs, links, nulls, best):
     """The most probable state of every output: ``best`` int32 (n_outputs,), -1 for the null word.
 
-    ``pairs``: see ``cooccurrence.Directed``; ``links`` and ``nulls`` as ``posteriors`` fills them. Ties go
-    to the null word, then to the smaller position.
+    ``pairs``: see ``cooccurrence.Directed``; ``links`` and ``nulls`` as ``posteriors`` fills them. Ties go to the null
+    word, then to the smaller position.
     """
     for sentence in range(len(pairs.cell_starts) - 1):
         m, n, state_step, output_step = shape_of(pairs, sentence)

@@ -81,7 +81,7 @@ class Scratch(NamedTuple):
 
 
 def scratch_for(longest: int, types: int) -> Scratch:
-    """Room for sentences of up to so many words and states of so many types."""
+    """Room for sentences of at most ``longest`` words, and states of ``types`` types."""
     size = max(1, longest)
     after, taken, twins = (np.empty(size, np.int64) for _ in range(3))
     return Scratch(np.empty(size), np.empty(size), after, taken, twins, np.full(types, -1))
