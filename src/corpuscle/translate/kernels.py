@@ -87,7 +87,7 @@ class Problem(NamedTuple):
 
 
 class Work(NamedTuple):
-    """Where a sentence of at most N words is worked on.
+    """Buffers for a sentence of at most N words.
 
     - ``stacks``; ``nodes``: int64 (N, longest), the trie node of the k + 1 words from p on, or -1; ``ranked``: int64,
       ``values``: float64 (N, longest, most options of a node), its options, best first;
@@ -112,14 +112,14 @@ def _packed(state, g, window, e, limit):
 
 @part(bare=True)
 def _coverage(packed, limit):
-    """g, window and e of a number."""
+    """The inverse of ``_packed``: g, window and e."""
     g = (packed & 4294967295) >> 13
     return g, (packed >> 5) & 255, (packed & 31) + g - limit
 
 
 @part(bare=True)
 def _after(g, window, p, end):
-    """g and window when the words p..end-1 have been covered, too."""
+    """g and window after the words p..end-1 have been covered, too."""
     if p > g:  # g is still open
         for x in range(p, end):
             window |= 1 << (x - g - 1)
@@ -148,7 +148,7 @@ def _rest(future, g, window, n):
 
 @kernel
 def estimate(options, language):
-    """The log probability of every option's target without anything before it, float64 (options,)."""
+    """The log probability of every option's target in an empty context, float64 (options,)."""
     out = np.empty(len(options.scores))
     for option in range(len(out)):
         state, total = np.int64(ROOT), 0.0
@@ -161,7 +161,7 @@ def estimate(options, language):
 
 @part(bare=True)
 def _prepare(problem, n, copies, work):
-    """Fill ``ranked``, ``values`` and ``future``: what can be said about all stretches before searching."""
+    """Fill ``ranked``, ``values`` and ``future``, which do not depend on the search."""
     options, limits = problem.options, problem.limits
     for i in range(n):
         work.future[i, i] = 0.0
@@ -195,7 +195,7 @@ def _prepare(problem, n, copies, work):
 
 @part(bare=True)
 def _known(word, limits):
-    """A target word as the language model knows it."""
+    """The symbol of a target word in the language model, 0 for words that it does not know."""
     return np.int32(word) if word < limits.types else np.int32(0)
 
 

@@ -50,7 +50,7 @@ class Decoder(PhraseDecoder):
         self.estimates = frozen(estimate(self.options, lm.automaton_), np.float64)
 
     def unknown(self, sentences: list[list[str]]) -> list[str]:
-        """The different words for which the table has nothing when they stand alone."""
+        """The different words that the table cannot translate on their own."""
         first, roots = self.options.first_option, self.table.trie.roots
         filled = np.flatnonzero(np.diff(first[: roots + 1]))
         known = set(self.source.decode(self.table.trie.symbols[filled]))

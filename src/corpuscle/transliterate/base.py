@@ -1,5 +1,5 @@
-"""What all transliterators share: candidates, ranked ways to write a name; names they have seen; the way
-back; and what is written as the XML of the NEWS tasks."""
+"""What all transliterators share: candidates, ranked ways to write a name; which names they have learned from; the way
+back; and the XML of the NEWS tasks."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Candidate(NamedTuple):
 
 
 class Transliterator(SpellingSettings, Model):
-    """What learns from pairs of names, and which names it has seen.
+    """The base of transliterators.
 
     ``NEURAL``: whether networks write, or take part: they warn of unknown letters by themselves, and what has only
     networks can learn from names of one side, too. ``MEANINGLESS``: options of ``transliterate`` that mean nothing, and
@@ -74,7 +74,7 @@ class Transliterator(SpellingSettings, Model):
 
     @abstractmethod
     def _written(self, *names_and_count: Any, **given: Any) -> list[list[Candidate]]:
-        """The n best ways to write a list of names; ``given``: those of the options that mean something."""
+        """The n best ways to write a list of names; ``given``: the options that mean something to this model."""
 
     @property
     @abstractmethod
@@ -82,10 +82,8 @@ class Transliterator(SpellingSettings, Model):
         """The letters of sources in the pairs that were learned from."""
 
     def unknown_letters(self, names: Iterable[str]) -> Counter[str]:
-        """The letters of names that were in no pair, and in how many names each is: they are copied or left out.
-
-        Spaces and what is neither a letter nor a mark (hyphens, digits) is copied by right.
-        """
+        """The letters of names that were in no pair, with the number of names that have each: they are copied or left
+        out. Spaces and what is neither a letter nor a mark (hyphens, digits) are always copied, and not among them."""
         found: Counter[str] = Counter()
         for name in names:
             letters = {letter for word in self.spelling.normal(name).split() for letter in self.spelling.symbols(word)}
@@ -101,7 +99,7 @@ class Transliterator(SpellingSettings, Model):
 
     @staticmethod
     def _check_size(pairs: Sequence[Pair], fewest: int, few: int, advice: str) -> None:
-        """With fewer than ``fewest`` pairs there is nothing to learn; with ``few`` the result is poor."""
+        """An error for fewer than ``fewest`` pairs, a warning for fewer than ``few``."""
         if len(pairs) < fewest:
             raise error_about(pairs, f"only {len(pairs)} pairs; at least {fewest} are needed")
         if len(pairs) < few:

@@ -77,12 +77,12 @@ class Limits(NamedTuple):
 
 
 class Work(NamedTuple):
-    """Where a sequence of at most N symbols is worked on.
+    """Buffers for a sequence of at most N symbols.
 
     - ``stacks``: candidates, hypotheses and edges;
     - ``nodes``: int64 (N, longest), the trie node of the k + 1 symbols from p on, or -1; ``ranked``: int64, ``values``:
       float64 (N, longest, most options of a node), its options at this place, best first;
-    - ``places``: float64 (N, pieces), what the model of places says; ``room``: where it works;
+    - ``places``: float64 (N, pieces), the log probabilities of pieces at places; ``room``: buffers of their model;
     - ``endings``: float64 (beam,), what the end adds to each hypothesis of the last stack.
     """
 
@@ -121,7 +121,7 @@ def _buffers(problem: Problem, longest: int, edges: int) -> Work:
 
 @part(bare=True)
 def _suits(options, models, option, p, n, places):
-    """How well the pieces of an option suit the places from p on: a sum of log probabilities."""
+    """The log probability of the pieces of an option at the places from p on."""
     total = 0.0
     starts = models.windows.starts
     for i in range(options.piece_starts[option], options.piece_starts[option + 1]):
@@ -135,7 +135,7 @@ def _suits(options, models, option, p, n, places):
 
 @part(bare=True)
 def _rank(problem, source, work):
-    """Fill ``ranked`` and ``values``: the options of every stretch with all that can be said before searching."""
+    """Fill ``ranked`` and ``values``: the options of every stretch, with scores that do not depend on the search."""
     options, models, limits = problem
     judged = len(models.windows.pieces) > 0
     if judged:
@@ -242,7 +242,7 @@ def _forward(problem, source, copies, work):
     return n_edges
 
 
-_EDGES = 20_000  # room in the beginning
+_EDGES = 20_000  # the room at first
 _MOST_POPS = 200_000  # limit of the partial paths that the search for the n best of one sequence looks at
 
 
@@ -357,18 +357,19 @@ def _decode(problem, names, name, work, out):
 
 
 def decoded(
-    given: Sequences, problem: Any, logs: int, columns: int, run: Callable[..., int], buffers: Callable[..., Any],
+    sequences: Sequences, problem: Any, logs: int, columns: int, run: Callable[..., int], buffers: Callable[..., Any],
     edges: int,
 ) -> Derivations:  # fmt: skip
-    """The best derivations of some sequences, with so many ``logs`` and ``columns`` of segments.
+    """The best derivations of some sequences; ``logs``, ``columns``: the numbers of logs and of columns of segments.
 
     ``run``: a kernel that stops before the first sequence whose lattice has no room; it goes on there with four times
-    as much, at first with room for so many ``edges``.
+    as much, at first with room for ``edges`` edges.
     """
-    n_best, count = problem.limits.n_best, len(given.starts) - 1
     types = np.int32, np.int64, np.int32
-    sequences = Sequences(*(frozen(each, dtype) for each, dtype in zip(given, types, strict=True)))
-    rows, segments, longest = n_best * count, n_best * len(given.tokens), int(np.diff(given.starts).max(initial=0))
+    sequences = Sequences(*(frozen(each, dtype) for each, dtype in zip(sequences, types, strict=True)))
+    n_best, count = problem.limits.n_best, len(sequences.starts) - 1
+    rows, segments = n_best * count, n_best * len(sequences.tokens)
+    longest = int(np.diff(sequences.starts).max(initial=0))
     starts, segment_starts = np.zeros(count + 1, np.int64), np.zeros(rows + 1, np.int64)
     room = np.empty((rows, logs)), segment_starts, np.empty((segments, columns), np.int32)
     out, at, edges = Derivations(starts, np.empty(rows), *room), 0, edges if n_best > 1 else 0
