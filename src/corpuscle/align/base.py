@@ -356,7 +356,7 @@ class Ranked(NamedTuple):
 
 
 def warn_of_long_pairs(bitext: Bitext) -> None:
-    """Say which sentence pairs are too long for a table of all steps."""
+    """Warn about sentence pairs that are too long for a table of all steps."""
     long = int((np.maximum(bitext.source.lengths, bitext.target.lengths) > LONGEST).sum())
     if long:
         warn(f"{long:,} sentence pairs have a side of more than {LONGEST:,} words and get no links")

@@ -143,7 +143,7 @@ class Expectation(Learner):
         self.chunks = self.pool.scatter([PairChunk(self.text, number) for number in range(self.text.count)])
 
     def finish(self, sweep: int) -> np.ndarray:
-        """One pass: new counts, in the place of the old ones, and a new law. Returns the log-likelihood a token of
+        """One pass: new counts, in the place of the old ones, and a new law. Returns the log-likelihood per token of
         both directions under the old ones, float64 (2,)."""
         old, law, agreement = self.counts, self.law, self.agreement
         translations = [translation_of(self.text, old, d, self.estimation) for d in (0, 1)]
@@ -241,7 +241,7 @@ class TrainingData(NamedTuple):
         return Expectation(self.text, estimation, self.pool, law, agreement, self.before)
 
     def run(self, em: Expectation, passes: int, method: str) -> np.ndarray:
-        """Passes, from where unfinished work stands; the log-likelihood a token, float64 (passes, 2)."""
+        """Passes, from where unfinished work stands; the log-likelihood per token, float64 (passes, 2)."""
         return self.checkpoint.run(em, passes, columns=2, title=method, note="{:.4f} {:.4f}").history
 
 
@@ -292,7 +292,7 @@ def training(
 
 
 def keep(model: Aligner, text: BitextChunks, counts: LinkCounts | None) -> None:
-    """Leave in the model the couples that matter, by rising columns in every row."""
+    """Put the couples that matter (``KEEP``) into the model, by rising columns in every row."""
     assert counts is not None
     parts = zip(*_kept(text, counts.couples, counts.singles), strict=True)
     rows, columns, links = (np.concatenate(arrays, axis=-1) for arrays in parts)
@@ -344,9 +344,14 @@ class Counted(_Mixed):
     def law(self) -> Any:
         """The law of positions that was learned."""
 
-    @abstractmethod
     def _learned(self, work: TrainingData, base: Any) -> tuple[Expectation, np.ndarray]:
-        """What has learned from a text, with the law of an older model to begin with; and its history."""
+        """A learner that has gone through a text, beginning with the law of an older model; and its history."""
+        em = work.expectation(self, self._first_law(base), self.agreement)
+        return em, work.run(em, self.passes, self.method)
+
+    def _first_law(self, base: Any) -> Law:
+        """The law of positions to begin with."""
+        return self.law
 
     def fit(self, bitext: Bitext, *, checkpoint: Checkpoint | None = None, base: Self | None = None) -> Self:
         with training(self, bitext, checkpoint, base) as work:
@@ -384,10 +389,6 @@ class Model1(Ibm1Settings, Counted, Aligner):
     PARTIAL: ClassVar[Kind] = partial(KIND.name, EXPECTED)
     law: ClassVar[Law] = Uniform()
 
-    def _learned(self, work: TrainingData, base: Any) -> tuple[Expectation, np.ndarray]:
-        em = work.expectation(self, self.law, self.agreement)
-        return em, work.run(em, self.passes, self.method)
-
 
 class Diagonal(DiagonalSettings, Counted, Aligner):
     """Model 2 with a diagonal; ``strengths_`` float64 (2,): how strongly it draws links, by direction.
@@ -407,10 +408,8 @@ class Diagonal(DiagonalSettings, Counted, Aligner):
     def law(self) -> DiagonalLaw:
         return DiagonalLaw(self.p0, self.strengths_)
 
-    def _learned(self, work: TrainingData, base: Diagonal | None) -> tuple[Expectation, np.ndarray]:
-        strengths = np.full(2, self.strength) if base is None else np.array(base.strengths_)
-        em = work.expectation(self, DiagonalLaw(self.p0, strengths), self.agreement)
-        return em, work.run(em, self.passes, self.method)
+    def _first_law(self, base: Diagonal | None) -> DiagonalLaw:
+        return DiagonalLaw(self.p0, np.full(2, self.strength) if base is None else np.array(base.strengths_))
 
 
 def learn_hmm(

@@ -100,7 +100,7 @@ class Layout:
 
     @property
     def all_classes(self) -> int:
-        """With the classes of the null word, of the ends of a sentence, and of unknown words."""
+        """The number of classes, with those of the null word, the ends of a sentence, and unknown words."""
         return FIRST_CLASS + self.classes
 
     @cached_property
@@ -146,7 +146,7 @@ class Layout:
         return self.blocks.get(block, (-1, 0))[0]
 
     def start_weights(self) -> np.ndarray:
-        """What learning begins with, float64 (size,): Model 1, or zeros without ``m1log``."""
+        """The weights to begin with, float64 (size,): Model 1, or zeros without ``m1log``."""
         return np.where(np.arange(self.size) == self.start("m1log"), 1.0, 0.0)
 
     def shape(self, remember: bool) -> Shape:
@@ -169,12 +169,12 @@ class Side:
 
     @cached_property
     def spelling(self) -> tuple[np.ndarray, np.ndarray]:
-        """The characters of all types, int32, and where each type begins; as the romaniser writes them."""
+        """The characters of all types as the romaniser writes them, int32, and where each type begins."""
         return self.letters if self.romanise is None else _characters(map(self.romanise, self._words))
 
     @cached_property
     def letters(self) -> tuple[np.ndarray, np.ndarray]:
-        """The same as they are written."""
+        """The characters of all types as they are written, and where each type begins."""
         return _characters(self._words)
 
     @property

@@ -186,7 +186,7 @@ def linked_groups(files: Iterable[tuple[str, dict[str, str]]], without: Collecti
 
 
 def with_groups(bitext: Bitext, groups: list[Pair]) -> Bitext:
-    """Sentence pairs with groups of linked words behind them."""
+    """A bitext, followed by groups of linked words as sentence pairs."""
     if not groups:
         return bitext
     sides = ([*side, *(pair[i] for pair in groups)] for i, side in enumerate((bitext.source, bitext.target)))

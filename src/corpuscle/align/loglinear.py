@@ -202,7 +202,7 @@ class LogLinear(LogLinearSettings, Aligner):
         return sides[0], sides[1]
 
     def names(self, direction: int, numbers: np.ndarray) -> list[str]:
-        """What some features of one direction are called."""
+        """The names of some features of one direction."""
         states, outputs = by_role((self.source_vocab_, self.target_vocab_), direction)
         return feature_names(self._features(direction), numbers, states, outputs, self.couples_)
 
@@ -307,7 +307,7 @@ class LogLinear(LogLinearSettings, Aligner):
         self.counts_ = counts[:, :-1].astype(np.float32)
 
     def _prune(self) -> None:
-        """Drop couples and bigrams about which no feature says anything."""
+        """Drop couples and bigrams that no feature is about."""
         blocks = [self.layout(d).blocks for d in (0, 1)]
         likely = LEAST_LOG if "m1log" in self.families else SMALLEST_M1
         kept = (self.m1_.max(axis=0) >= likely) | (self.dice_ > 0) | (self.counts_.max(axis=0) >= KEEP)
@@ -327,7 +327,7 @@ class LogLinear(LogLinearSettings, Aligner):
         self.weights_, self.bigrams_ = (new[0], new[1]), (bigrams[0], bigrams[1])
 
     def cut(self, bitext: Bitext) -> tuple[list[Any], Any]:
-        """Sentence pairs in chunks, and what is known of their words in both directions."""
+        """Sentence pairs in chunks, and the features of their words in both directions."""
         if self.missing_:
             raise SettingError(f"this model was learned with {' and '.join(self.missing_)}: set it before aligning")
         sides = self._sides(bitext)

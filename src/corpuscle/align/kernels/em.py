@@ -237,12 +237,12 @@ def normalise(couples, counts, swap, alpha, bayes, references, first, last, tabl
             table[k] = _entry(counts[k], references[state], alpha, bayes)
 
 
-class Law(NamedTuple):
-    """What one direction of the model is.
+class JumpLaw(NamedTuple):
+    """The hidden Markov model of one direction.
 
     - ``jumps``: float64 (2 width + 1,), c of the distances -width..width, with width at least the longest sentence;
-    - ``null``: float32 (output types,), what the null word generates; ``p0``: how often; ``rho``: the share of jumps to
-      anywhere.
+    - ``null``: float32 (output types,), what the null word generates, with probability ``p0``; ``rho``: the share of
+      jumps to anywhere.
     """
 
     jumps: np.ndarray

@@ -116,7 +116,7 @@ def _pair_twins(kinds, scratch):
 
 @part(bare=True)
 def _scale(tally, laws, kind, taken):
-    """What the weight of a state does not owe to the output or to its place."""
+    """The factors of a state's weight that depend neither on the output nor on the place of the state."""
     odds = laws.odds[kind, min(taken, MOST - 1)]
     return (1.0 - laws.p0) * odds / (tally.states[kind] + laws.alpha * laws.support)
 

@@ -74,7 +74,7 @@ def _tight(linked, pair, longest, tight):
 
 @part(bare=True)
 def _size(span, gaps):
-    """How many symbols a source side has; a gap is one."""
+    """The number of symbols of a source side; a gap is one."""
     return span[1] - span[0] + 1 - (gaps[0, 1] - gaps[0, 0]) - (gaps[1, 1] - gaps[1, 0])
 
 
@@ -204,7 +204,7 @@ def extract_rules(
 def _merged(
     rows: np.ndarray, counts: np.ndarray, waiting: list[tuple[np.ndarray, np.ndarray]]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Every row once, with the sum of its counts; those that were ``waiting`` wait no more."""
+    """Every row once, with the sum of its counts; empties ``waiting``."""
     rows, counts = (np.concatenate(column) for column in zip((rows, counts), *waiting, strict=True))
     waiting.clear()
     ids, firsts = number_rows(rows)
