@@ -94,13 +94,12 @@ def lexicon(
     min_links: float = 1.0,
     min_score: float = 0.1,
     examples: Bitext | None = None,
-    threshold: float = 0.5,
     fold_case: bool = False,
 ) -> list[Entry]:
     """The translations with enough links and a sufficient score, by falling frequency of the source word, then score.
 
     With ``examples``, a bitext, each entry gets the pair in which its link is most probable (shorter pairs first among
-    equals), if that probability reaches ``threshold``. ``fold_case``: a word with capitals counts as the word in lower
+    equals), if that probability is at least 0.5. ``fold_case``: a word with capitals counts as the word in lower
     case, where the text has that, too.
     """
     rows, columns, counts, couple = _couples(model, fold_case)
@@ -112,16 +111,16 @@ def lexicon(
     kept = np.flatnonzero((mean >= min_links) & (score >= min_score) & (rows >= FIRST) & (columns >= FIRST))
     frequency = model.source_vocab_.counts[rows]
     kept = kept[np.lexsort((columns[kept], -score[kept], rows[kept], -frequency[kept]))]
-    found = np.full(len(kept), -1) if examples is None else _examples(model, examples, couple[kept], threshold)
+    found = np.full(len(kept), -1) if examples is None else _examples(model, examples, couple[kept])
     words = zip(model.source_vocab_.decode(rows[kept]), model.target_vocab_.decode(columns[kept]), strict=True)
     figures = np.column_stack([mean, forward, backward, score])[kept].tolist()
     rest = zip(words, figures, found.tolist(), strict=True)
     return [Entry._make((*pair, *numbers, example)) for pair, numbers, example in rest]
 
 
-def _examples(model: Aligner, bitext: Bitext, couples: np.ndarray, threshold: float) -> np.ndarray:
+def _examples(model: Aligner, bitext: Bitext, couples: np.ndarray) -> np.ndarray:
     """For each couple the sentence pair where its link is most probable, -1 if none is probable enough."""
-    links = model.matrix(bitext).links(threshold)
+    links = model.matrix(bitext).links(0.5)
     source = bitext.source.recode(model.source_vocab_)
     target = bitext.target.recode(model.target_vocab_)
     assert links.weights is not None

@@ -116,7 +116,7 @@ class Neighbourhood:
     dice: np.ndarray
 
     @classmethod
-    def learn(cls, bitext: Bitext, name: str, pool: Workers, cut: float = CUT) -> Neighbourhood:
+    def learn(cls, bitext: Bitext, name: str, pool: Workers) -> Neighbourhood:
         source, target = bitext.source, bitext.target
         sizes = len(source.vocab), len(target.vocab)
         pairs = pairs_of(source, target)
@@ -136,8 +136,8 @@ class Neighbourhood:
                 table, null = tables[d].couples[:-1], tables[d].null
                 best = np.zeros(sizes[d], np.float32)
                 np.maximum.at(best, states, table)
-                allowed[d] = table >= np.float32(cut) * best[states]
-                from_null[d] &= null >= np.float32(cut) * null.max(initial=0)
+                allowed[d] = table >= np.float32(CUT) * best[states]
+                from_null[d] &= null >= np.float32(CUT) * null.max(initial=0)
                 own, likely = directed(pairs, d), frozen(tables[d].couples, np.float32)
                 for first, last in _chunks(pairs.cell_starts, CELLS_A_CHUNK):
                     cooccurrence.reach(own, first, last, likely, from_null[d], allowed[d])

@@ -10,7 +10,7 @@ from abc import abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple
-from xml.sax.saxutils import escape, quoteattr
+from xml.sax.saxutils import escape
 
 from corpuscle.errors import InputError, SettingError, warn
 from corpuscle.model import Model
@@ -184,7 +184,7 @@ def read_names(path: AnyPath) -> list[Pair]:
     return read_name_pairs(path, None)
 
 
-def result_lines(names: Iterable[tuple[str, Sequence[Candidate]]], run: str = "1") -> Iterator[str]:
+def result_lines(names: Iterable[tuple[str, Sequence[Candidate]]]) -> Iterator[str]:
     """Ranked candidates as the NEWS tasks want them, line by line: the rank of a target is its ID.
 
     A character that XML cannot hold becomes U+FFFD, with a warning.
@@ -199,7 +199,7 @@ def result_lines(names: Iterable[tuple[str, Sequence[Candidate]]], run: str = "1
 
     yield '<?xml version="1.0" encoding="UTF-8"?>'
     yield (
-        f'<TransliterationTaskResults SourceLang="" TargetLang="" GroupID="Corpuscle" RunID={quoteattr(run)} '
+        '<TransliterationTaskResults SourceLang="" TargetLang="" GroupID="Corpuscle" RunID="1" '
         'RunType="Standard" Comments="">'
     )
     for number, (source, candidates) in enumerate(names, 1):
@@ -213,10 +213,10 @@ def result_lines(names: Iterable[tuple[str, Sequence[Candidate]]], run: str = "1
         warn(f"characters that XML cannot hold are written as U+FFFD: {replaced}")
 
 
-def write_results(names: Iterable[tuple[str, Sequence[Candidate]]], path: AnyPath, run: str = "1") -> None:
+def write_results(names: Iterable[tuple[str, Sequence[Candidate]]], path: AnyPath) -> None:
     """Write ranked candidates as the NEWS tasks want them, see ``result_lines``."""
     with write_atomically(path, "w") as output:
-        output.writelines(f"{line}\n" for line in result_lines(names, run))
+        output.writelines(f"{line}\n" for line in result_lines(names))
 
 
 def read_results(path: AnyPath) -> list[list[str]]:

@@ -176,7 +176,7 @@ def number_rows(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def extract_rules(
-    linked: Linked, texts: Texts, weights: np.ndarray, longest: int = LONGEST
+    linked: Linked, texts: Texts, weights: np.ndarray, longest: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """All different rules of a text with their links; ``weights``: float64 (n_pairs,), how much each pair counts.
 
@@ -244,7 +244,7 @@ def _patterns(tokens, begin, end, longest, fill, out):
     return at
 
 
-def patterns(tokens: np.ndarray, starts: np.ndarray, longest: int = LONGEST) -> np.ndarray:
+def patterns(tokens: np.ndarray, starts: np.ndarray, longest: int) -> np.ndarray:
     """All different source sides that match stretches of at most ``longest`` symbols of a text (``starts``: where its
     sentences begin), int32 (n, SYMBOLS)."""
     tokens, parts = frozen(tokens, np.int32), [np.empty((0, SYMBOLS), np.int32)]
