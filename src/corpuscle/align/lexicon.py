@@ -120,7 +120,7 @@ def lexicon(
 
 def _examples(model: Aligner, bitext: Bitext, couples: np.ndarray) -> np.ndarray:
     """For each couple the sentence pair where its link is most probable, -1 if none is probable enough."""
-    links = model.matrix(bitext).links(0.5)
+    links = model.matrix(bitext).links()
     source = bitext.source.recode(model.source_vocab_)
     target = bitext.target.recode(model.target_vocab_)
     assert links.weights is not None

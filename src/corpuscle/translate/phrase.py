@@ -32,8 +32,8 @@ from corpuscle.text.vocab import END, FIRST, Vocab
 from corpuscle.translate.base import Links, Translation, Translator, each_of
 from corpuscle.translate.kernels import Limits, Problem, decode, estimate
 from corpuscle.translate.settings import PhraseSettings
-from corpuscle.transliterate import HISTORY, Found, PhraseTransliterator, Tuner
-from corpuscle.transliterate.decoding import PhraseDecoder, Tuned
+from corpuscle.transliterate import PhraseTransliterator
+from corpuscle.transliterate.decoding import HISTORY, Found, PhraseDecoder, Tuned
 
 _WORK = 10_000
 """Beam times words of a chunk: a call of the kernel stays below half a second."""
@@ -159,20 +159,15 @@ class PhraseTranslator(PhraseSettings, Tuned, Translator):
 
     def _tune(self, pairs: Bitext, checkpoint: Checkpoint) -> None:
         pairs = self._development(pairs, "tune")
-        sources, targets = list(pairs.source), list(pairs.target)
+        sources = list(pairs.source)
         written = {word: word for word in self.decoder.unknown(sources)}
         outputs = self.decoder.outputs(written)
         free = np.array([True] * 7 + [self.distortion > 0])
 
-        def decode(weights: np.ndarray) -> Found:
-            return self._decoder(weights).decode(sources, outputs, written, pool, self.tuning_nbest)
+        def decode(decoder: Decoder, pool: Workers) -> Found:
+            return decoder.decode(sources, outputs, written, pool, self.tuning_nbest)
 
-        with workers(self.workers, self.cluster) as pool:
-            references = [[target] for target in targets]
-            tuner = Tuner(references, outputs, "bleu", free, self.restarts, self.seed, pool)
-            self.history_ = tuner.run(self.weights_ * free, decode, self.rounds, checkpoint)
-        if self.history_:
-            self.set_weights(self.history_[-1].weights)
+        self._find_weights([[target] for target in pairs.target], outputs, "bleu", free, decode, checkpoint)
 
     def _unfinished(self) -> Kind:
         return partial("translate.phrase", {})  # the rounds of tuning; links and tables are made again

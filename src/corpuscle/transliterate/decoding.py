@@ -22,7 +22,7 @@ from corpuscle.measure.overlaps import Candidates, bleu_statistics, f_statistics
 from corpuscle.model import Array, Arrays, Container, Inner, Record
 from corpuscle.model.saved import Saved
 from corpuscle.random import Random
-from corpuscle.scale import Workers, chunks_of
+from corpuscle.scale import Workers, chunks_of, workers
 from corpuscle.text.corpus import Corpus, items_of, starts_of
 from corpuscle.text.vocab import END, FIRST, UNKNOWN, Vocab
 from corpuscle.text.wording import number
@@ -212,6 +212,18 @@ class Tuned(Weighted):
     @cached_property
     def decoder(self) -> Any:
         return self._decoder(self.weights_)
+
+    def _find_weights(
+        self: Any, references: list[list[list[str]]], vocab: Vocab, metric: str, free: np.ndarray,
+        decode: Callable[[Any, Workers], Found], checkpoint: Checkpoint,
+    ) -> None:  # fmt: skip
+        """Tune the ``free`` weights, see ``Tuner``; ``decode``: the candidates of a decoder, found by some workers."""
+        with workers(self.workers, self.cluster) as pool:
+            tuner = Tuner(references, vocab, metric, free, self.restarts, self.seed, pool)
+            start = self.weights_ * free
+            self.history_ = tuner.run(start, lambda w: decode(self._decoder(w), pool), self.rounds, checkpoint)
+        if self.history_:
+            self.set_weights(self.history_[-1].weights)
 
     def _tuning_figures(self, metric: str, name: str) -> tuple[dict[str, Any], str]:
         """The figures of a new model, and a sentence; ``name``: of the tuned figure."""

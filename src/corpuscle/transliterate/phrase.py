@@ -29,7 +29,7 @@ from corpuscle.figures import phrase_lattice
 from corpuscle.learning import Checkpoint, partial
 from corpuscle.lm import NgramModel
 from corpuscle.model import ITEMS, Array, Container, Inner, Kind
-from corpuscle.scale import workers
+from corpuscle.scale import Workers, workers
 from corpuscle.settings import learned
 from corpuscle.text.alignments import Alignments
 from corpuscle.text.bitext import Bitext
@@ -38,7 +38,7 @@ from corpuscle.text.origin import error_about
 from corpuscle.text.pairs import Pair
 from corpuscle.text.vocab import FIRST, Vocab
 from corpuscle.transliterate.base import Candidate, Transliterator, combined
-from corpuscle.transliterate.decoding import HISTORY, Decoder, Found, Tuned, Tuner
+from corpuscle.transliterate.decoding import HISTORY, Decoder, Found, Tuned
 from corpuscle.transliterate.kernels.joint import blocks, phrase_blocks
 from corpuscle.transliterate.kernels.windows import WEIGHTS, Windows, learn, windows
 from corpuscle.transliterate.links import align_letters
@@ -244,14 +244,10 @@ class PhraseTransliterator(PhraseSettings, Tuned, Transliterator):
         free = np.array([True] * 5 + [self.joint_order > 0, self.context > 0, self.phrase_penalty])
         references = [[self.spelling.symbols(target) for target in targets] for _, targets in words]
 
-        def decode(weights: np.ndarray) -> Found:
-            return self._decoder(weights).decode(letters, pool, self.tuning_nbest)
+        def decode(decoder: Decoder, pool: Workers) -> Found:
+            return decoder.decode(letters, pool, self.tuning_nbest)
 
-        with workers(self.workers, self.cluster) as pool:
-            tuner = Tuner(references, self.lm_.vocab_, self.metric, free, self.restarts, self.seed, pool)
-            self.history_ = tuner.run(self.weights_, decode, self.rounds, checkpoint)
-        if self.history_:
-            self.weights_ = self.history_[-1].weights
+        self._find_weights(references, self.lm_.vocab_, self.metric, free, decode, checkpoint)
 
     def _decoder(self, weights: np.ndarray) -> Decoder:
         joint = self.joint_ if self.joint_ is not None else self.lm_
