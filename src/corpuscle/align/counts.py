@@ -81,7 +81,6 @@ class PairChunk:
     number: int
 
     def pairs(self) -> Pairs:
-        """The sentence pairs with their cells."""
         return self.text.chunk(self.number)
 
     def __reduce__(self) -> Any:

@@ -380,13 +380,13 @@ class Passes:
         owed, self.directions = arrays.get("owed", np.zeros(2)), []
         for d, (side, each) in enumerate(zip(_SIDES, self.encoded, strict=True)):
             size = len(self.weights[d])
-            first = {"weights": self.weights[d], "paid": np.zeros(size)}
-            first["squares"] = np.zeros(size * self.settings.adaptive)
+            squares = np.zeros(size * self.settings.adaptive)
+            first = {"weights": self.weights[d], "paid": np.zeros(size), "squares": squares}
             state = {name: np.array(arrays.get(f"{name}/{side}", array)) for name, array in first.items()}
             if any(len(state[name]) != len(array) for name, array in first.items()):
                 raise ValueError("it does not fit the text")
             self.weights[d] = state["weights"]
-            learner = kernels.learner_of(state["weights"], state["paid"], state["squares"], float(owed[d]))
+            learner = kernels.learner_of(**state, owed=float(owed[d]))
             self.directions.append(Direction(*each, self.shapes[d], learner, workspace(*each, self.shapes[d])))
 
     def steps(self, sweep: int) -> int:

@@ -137,7 +137,7 @@ def _rest(future, g, window, n):
     """The estimate of all words that are not covered."""
     total, first = 0.0, g
     p = g + 1
-    while window:
+    while window:  # a covered word ends the open stretch before it
         if window & 1:
             total += future[first, p]
             first = p + 1

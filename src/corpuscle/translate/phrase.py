@@ -143,7 +143,6 @@ class PhraseTranslator(PhraseSettings, Tuned, Translator):
         return self
 
     def _learn(self, bitext: Bitext, pairs: np.ndarray) -> None:
-        """Phrase table and language model of some pairs."""
         self.__dict__.pop("decoder", None)
         part = bitext.select(pairs)
         part = Bitext(part.source.counted(), part.target.counted())

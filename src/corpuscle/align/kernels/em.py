@@ -74,6 +74,7 @@ def _series(a, g, step, r, count):
             a += step
         return plain, weighted
     power = r**count
+    # The closed forms of g sum r^k and of sum k r^k.
     plain = g * (1.0 - power) / (1.0 - r)
     ramp = r * (1.0 - count * power / r + (count - 1) * power) / (1.0 - r) ** 2
     return plain, a * plain + step * g * ramp
@@ -82,7 +83,7 @@ def _series(a, g, step, r, count):
 @part
 def diagonal_sums(j, m, n, strength):
     """For output j (from 1) of n and m states: the sum over i of exp(lambda h), and the sum of h exp(lambda h)."""
-    below = j * m // n
+    below = j * m // n  # the states up to this one lie on one side of the diagonal, the others on the other
     r = math.exp(-strength / m)
     h_up = -abs((below + 1) / m - j / n)
     h_down = -abs(below / m - j / n)

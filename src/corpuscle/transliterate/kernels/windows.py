@@ -159,6 +159,7 @@ def _compete(windows, source, place, n_features, room):
 
 @part(bare=True)
 def _weight_of(feature, piece):
+    """The hash of a feature together with a piece: the number of their weight, with more bits than are needed."""
     return ((feature ^ piece) * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(24)
 
 
