@@ -145,10 +145,6 @@ class Layout:
         """Where a block begins, -1 if it is not used."""
         return self.blocks.get(block, (-1, 0))[0]
 
-    def start_weights(self) -> np.ndarray:
-        """The weights to begin with, float64 (size,): Model 1, or zeros without ``m1log``."""
-        return np.where(np.arange(self.size) == self.start("m1log"), 1.0, 0.0)
-
     def shape(self, remember: bool) -> Shape:
         names = Shape._fields[: Shape._fields.index("classes")]
         return Shape(*[*map(self.start, names), self.all_classes, self.states, int(remember)])

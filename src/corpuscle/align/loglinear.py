@@ -201,17 +201,14 @@ class LogLinear(LogLinearSettings, Aligner):
             sides.append(Side(corpus.vocab, ids, classes[ids], romanise))
         return sides[0], sides[1]
 
-    def names(self, direction: int, numbers: np.ndarray) -> list[str]:
-        """The names of some features of one direction."""
-        states, outputs = by_role((self.source_vocab_, self.target_vocab_), direction)
-        return feature_names(self._features(direction), numbers, states, outputs, self.couples_)
-
     def learned_features(self, direction: int) -> list[tuple[str, float]]:
         """The features of one direction with their weights, unless that is zero; the strongest first."""
         weights = self.weights_[direction]
         numbers = np.flatnonzero(weights)
         numbers = numbers[np.argsort(-np.abs(weights[numbers]), kind="stable")]
-        return list(zip(self.names(direction, numbers), weights[numbers].tolist(), strict=True))
+        states, outputs = by_role((self.source_vocab_, self.target_vocab_), direction)
+        names = feature_names(self._features(direction), numbers, states, outputs, self.couples_)
+        return list(zip(names, weights[numbers].tolist(), strict=True))
 
     def strongest(self, direction: int, count: int) -> list[tuple[str, float]]:
         """The ``count`` strongest features of each family in turn, features of one's own last."""
@@ -243,8 +240,10 @@ class LogLinear(LogLinearSettings, Aligner):
         encoded = self.encoded(text, neighbourhood)
         layouts = [self.layout(d) for d in (0, 1)]
         shapes = [each.shape(self.null_jump == "remember") for each in layouts]
+        # Learning starts from Model 1, or from zeros without ``m1log``.
+        start = [np.where(np.arange(each.size) == each.start("m1log"), 1.0, 0.0) for each in layouts]
         with some_workers(self.workers) as pool:
-            passes = Passes(encoded, shapes, [each.start_weights() for each in layouts], self, pool)
+            passes = Passes(encoded, shapes, start, self, pool)
             checkpoint = checkpoint or Checkpoint()
             run = checkpoint.run(passes, self.passes, columns=2, title=self.method, note="{:.3f} {:.3f}")
             self.history_ = np.vstack([run.history, passes.likelihood()])
@@ -276,13 +275,15 @@ class LogLinear(LogLinearSettings, Aligner):
     def _study(self, bitext: Bitext, neighbourhood: Neighbourhood) -> None:
         """Keep what features are made of: Model 1, cooccurrences, classes."""
         self.source_vocab_, self.target_vocab_ = bitext.source.vocab, bitext.target.vocab
-        kept = np.flatnonzero(neighbourhood.worth_keeping)
+        # Couples that some feature is about: allowed, or met often, or likely.
+        tables, dice = neighbourhood.tables, neighbourhood.dice
+        likely = np.maximum(tables[0].couples[:-1], tables[1].couples[:-1]) >= SMALLEST_M1
+        kept = np.flatnonzero(neighbourhood.allowed.any(axis=0) | (dice > 0) | likely)
         rows, columns = neighbourhood.rows[kept], neighbourhood.couples.columns[kept]
         self.couples_, order = sorted_couples(rows, columns, len(self.source_vocab_))
         kept = kept[order]
-        self.m1_ = np.stack([table.couples[kept] for table in neighbourhood.tables])
-        self.null_m1_ = neighbourhood.tables[0].null, neighbourhood.tables[1].null
-        self.dice_ = neighbourhood.dice[kept]
+        self.m1_, self.null_m1_ = np.stack([table.couples[kept] for table in tables]), (tables[0].null, tables[1].null)
+        self.dice_ = dice[kept]
         self.classes_ = self._learn_classes(bitext.source), self._learn_classes(bitext.target)
         none = Couples(frozen(np.zeros(1), np.int64), frozen(np.zeros(0), np.int32))
         wanted = "bigram" in self.families

@@ -43,7 +43,6 @@ from corpuscle.align.em_models import Expectation
 from corpuscle.align.features import (
     COPY_LETTERS,
     DICE_EDGES,
-    SMALLEST_M1,
     Facts,
     Side,
     by_role,
@@ -143,12 +142,6 @@ class Neighbourhood:
                     cooccurrence.reach(own, first, last, likely, from_null[d], allowed[d])
         dice = _dice(bitext, pairs, couples, rows)
         return cls(couples, rows, allowed, (from_null[0], from_null[1]), (tables[0], tables[1]), dice)
-
-    @property
-    def worth_keeping(self) -> np.ndarray:
-        """The couples that some feature is about, bool (n_couples,): allowed, or met often, or likely."""
-        likely = np.maximum(self.tables[0].couples[:-1], self.tables[1].couples[:-1]) >= SMALLEST_M1
-        return self.allowed.any(axis=0) | (self.dice > 0) | likely
 
     def couples_of(self, direction: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """The couples that a direction may use, by types of states and outputs, and the outputs of the null word."""
@@ -327,10 +320,7 @@ PARTIAL = learning.partial(
         for side in _SIDES
     }
     | {f"squares/{side}": Array("float64", (f"{side}_squares",), low=0, finite=True) for side in _SIDES}
-    | {
-        "owed": Array("float64", (2,), low=0, finite=True),
-        "so_far": Array("float64", (2,), finite=True),
-    },
+    | {"owed": Array("float64", (2,), low=0, finite=True), "so_far": Array("float64", (2,), finite=True)},
 )
 """The kind of file that keeps unfinished work."""
 
