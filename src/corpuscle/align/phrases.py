@@ -16,7 +16,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from corpuscle.align.kernels.links import PAD, SYMBOLS, Texts, extract_rules, number_rows, patterns
+from corpuscle.align.kernels.links import PAD, SYMBOLS, extract_rules, number_rows, patterns
 from corpuscle.compiled import frozen
 from corpuscle.engine.phrase_decoding import Options, find_nodes
 from corpuscle.engine.phrase_extraction import (
@@ -352,7 +352,7 @@ def build_rules(bitext: Bitext, alignments: Alignments, weights: np.ndarray, lon
     links that a rule has in different places the most frequent stay, of those the ones with the largest lex(e|f)."""
     source, target = bitext.source, bitext.target
     pairs = linked(alignments.links, alignments.starts, source.sentence_starts, target.sentence_starts)
-    rows, links, counts = extract_rules(pairs, Texts(source.tokens, target.tokens), weights, longest)
+    rows, links, counts = extract_rules(pairs, source.tokens, target.tokens, weights, longest)
     f, e = (np.ascontiguousarray(side) for side in (rows[:, :SYMBOLS], rows[:, SYMBOLS:]))
     n = np.arange(len(f))
     lengths = [(side != PAD).sum(axis=1).astype(np.int32) for side in (f, e)]
