@@ -120,7 +120,7 @@ class Neighbourhood:
         sizes = len(source.vocab), len(target.vocab)
         pairs = pairs_of(source, target)
         couples = _all_couples(pairs, *sizes) if name == "full" else couples_of(pairs, *sizes)
-        rows = np.repeat(np.arange(sizes[0], dtype=np.int32), np.diff(couples.row_starts))
+        rows = rows_of(couples).astype(np.int32)
         stored, estimation = StoredPairs(pairs, couples, (sizes[1], sizes[0])), Estimation(ALPHA, name != "model1")
         em = Expectation(stored, estimation, pool, Uniform())
         for number in range(_PASSES if name == "model1" else _BAYES_PASSES):
