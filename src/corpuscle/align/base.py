@@ -56,7 +56,7 @@ COUNTED = LINKED | {
 
 
 def check_rows(loaded: Container, name: str = "couples") -> None:
-    """Complain if the columns of a table of couples do not rise in every row."""
+    """An error if the columns of a table of couples do not rise in every row."""
     columns, starts = loaded.arrays[f"{name}/columns"], loaded.arrays[f"{name}/row_starts"]
     inside = np.ones(len(columns), bool)
     inside[starts[:-1][starts[:-1] < len(columns)]] = False
@@ -245,7 +245,7 @@ def _best_links(model: Aligner, pairs: Any, ways: list[str]) -> list[Alignments]
 
 
 def _matrices(model: Aligner, pairs: Any, matrix: str) -> np.ndarray:
-    """The matrices of both directions as one, small entries set to zero; float32 (n_cells,)."""
+    """One matrix for the wanted directions, small entries set to zero; float32 (n_cells,)."""
     wanted = {"forward": (0,), "backward": (1,)}.get(matrix, (0, 1))
     links = [model.posteriors(pairs, d).links for d in wanted]
     if len(links) == 2:

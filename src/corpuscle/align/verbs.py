@@ -352,12 +352,12 @@ def links_of(given: Any, pairs: Bitext) -> Alignments:
 
 
 def _name_of(given: Any) -> Any:
-    """The path of links that were given as a file."""
+    """The path of links from a file, None for others."""
     return given if isinstance(given, str | PathLike) else None
 
 
 def _links(given: Any, sentences: int | None = None) -> Alignments:
-    """Links, of one sentence pair at least: as they are, or from a file in either format."""
+    """Links of at least one sentence pair: as they are, or from a file in either format."""
     from corpuscle.text.alignments import read_links
 
     links = given if _name_of(given) is None else read_links(given, sentences)
@@ -367,7 +367,7 @@ def _links(given: Any, sentences: int | None = None) -> Alignments:
 
 
 def _check_links(wanted: Alignments, found: Alignments, gold: Any, links: Any, pairs: Bitext | None) -> None:
-    """Complain about links of other sentence pairs than those of the gold links, or of the text."""
+    """An error if the links are not those of the same sentence pairs as the gold links, and as the text."""
     if len(wanted) != len(found):
         others = f"{_name_of(gold) or 'the gold file'} has {len(wanted)}"
         raise InputError(_name_of(links), None, f"links of {len(found)} sentence pairs, but {others}")
