@@ -11,7 +11,7 @@ and search; Sennrich, Haddow and Birch, "Neural machine translation of rare word
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -114,10 +114,7 @@ class NeuralTranslator(NeuralSettings, Networks, Translator):
         """Pairs as pieces, and which of these are linked; learns the shortlist."""
         rows, kept = self._rows(part)
         held, _ = self._rows(validation)
-        matrices = None
-        if linked is not None:  # of the words that the pieces belong to
-            source, target = (self.subwords_.pieces(side) for side in (part.source, part.target))
-            matrices = [guide_of(linked.pair(pair), target.words_of(pair), source.words_of(pair)) for pair in kept]
+        matrices = None if linked is None else _matrices(part, self.subwords_, linked, kept)
         self.shortlist_ = self._listed(rows, matrices if self.shortlist else None)
         return Lessons(rows, [(source, [target]) for source, target in held], "bleu", self.guide, matrices)
 
@@ -209,3 +206,9 @@ def _counts(pairs: Bitext) -> dict[str, int]:
         numbers = np.bincount(side.tokens, minlength=len(side.vocab)).tolist()
         counts.update({word: number for word, number in zip(side.vocab.strings, numbers, strict=True) if number})
     return counts
+
+
+def _matrices(pairs: Bitext, subwords: Subwords, linked: Alignments, which: Iterable[int]) -> list[np.ndarray]:
+    """For some pairs the links of the words that their pieces belong to, see ``guide_of``."""
+    source, target = (subwords.pieces(side) for side in (pairs.source, pairs.target))
+    return [guide_of(linked.pair(pair), target.words_of(pair), source.words_of(pair)) for pair in which]
