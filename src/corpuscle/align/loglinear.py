@@ -201,14 +201,17 @@ class LogLinear(LogLinearSettings, Aligner):
             sides.append(Side(corpus.vocab, ids, classes[ids], romanise))
         return sides[0], sides[1]
 
+    def names(self, direction: int, numbers: np.ndarray) -> list[str]:
+        """The names of some features of one direction."""
+        states, outputs = by_role((self.source_vocab_, self.target_vocab_), direction)
+        return feature_names(self._features(direction), numbers, states, outputs, self.couples_)
+
     def learned_features(self, direction: int) -> list[tuple[str, float]]:
         """The features of one direction with their weights, unless that is zero; the strongest first."""
         weights = self.weights_[direction]
         numbers = np.flatnonzero(weights)
         numbers = numbers[np.argsort(-np.abs(weights[numbers]), kind="stable")]
-        states, outputs = by_role((self.source_vocab_, self.target_vocab_), direction)
-        names = feature_names(self._features(direction), numbers, states, outputs, self.couples_)
-        return list(zip(names, weights[numbers].tolist(), strict=True))
+        return list(zip(self.names(direction, numbers), weights[numbers].tolist(), strict=True))
 
     def strongest(self, direction: int, count: int) -> list[tuple[str, float]]:
         """The ``count`` strongest features of each family in turn, features of one's own last."""
