@@ -116,7 +116,7 @@ def test_hmm_expectations_and_best_path_equal_enumeration(direction) -> None:
     evidence = law.expect(directed(pairs, direction), table[pairs.cells], null)
     wide = widened(counts, 60)
     best = np.empty(len(evidence.nulls), np.int32)
-    law = em.Law(wide, *_frozen(null), p0, rho)
+    law = em.JumpLaw(wide, *_frozen(null), p0, rho)
     em.best_path(directed(pairs, direction), law, table[pairs.cells], best)
     outputs = pairs.source_starts if direction else pairs.target_starts
     total, taken = 0.0, np.zeros(121)

@@ -17,19 +17,12 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from corpuscle.align.counts import Posteriors, pairs_of, read_only
+from corpuscle.align.counts import CELLS_A_CHUNK, Posteriors, pairs_of, read_only
 from corpuscle.align.kernels import em
 from corpuscle.align.kernels import links as joining
 from corpuscle.align.kernels.cooccurrence import Couples, directed, locate
 from corpuscle.align.kernels.loglinear import LONGEST
-from corpuscle.align.settings import (
-    DECODINGS,
-    DEFAULT_SYMMETRISATION,
-    MATRICES,
-    SYMMETRISATIONS,
-    WAYS,
-    check_choice,
-)
+from corpuscle.align.settings import DECODINGS, DEFAULT_SYMMETRISATION, MATRICES, SYMMETRISATIONS, WAYS, check_choice
 from corpuscle.catalogue import TASKS, find
 from corpuscle.compiled import frozen
 from corpuscle.errors import SettingError, warn
@@ -42,7 +35,6 @@ from corpuscle.text.bitext import Bitext
 from corpuscle.text.settings import TextSettings
 from corpuscle.text.vocab import Vocab
 
-_CELLS_A_CHUNK = 200_000
 _SMALLEST = 0.01
 """Entries of matrices below this are zero."""
 
@@ -64,7 +56,7 @@ COUNTED = LINKED | {
 
 
 def check_rows(loaded: Container, name: str = "couples") -> None:
-    """Complain if the columns of a table of couples do not rise in every row."""
+    """An error if the columns of a table of couples do not rise in every row."""
     columns, starts = loaded.arrays[f"{name}/columns"], loaded.arrays[f"{name}/row_starts"]
     inside = np.ones(len(columns), bool)
     inside[starts[:-1][starts[:-1] < len(columns)]] = False
@@ -81,10 +73,10 @@ class Aligner(TextSettings, Model, ABC):
     """A learned model of word alignment; its subclasses are the methods.
 
     - ``source_vocab_``, ``target_vocab_``: the words of both sides;
-    - ``couples_``: which of them were linked; ``counts_``: float32 (2, n_couples), how often, by direction;
-    - ``null_counts_``: how often each target word (direction 0) or source word (direction 1) came from nothing, of
-      models whose table comes from counts;
-    - ``history_``: the log-likelihood of the training text a token, by pass and direction.
+    - ``couples_``: which of them were linked; ``counts_``: float32 (2, n_couples), their expected links, by direction;
+    - ``null_counts_``: the expected number of times that each target word (direction 0) or source word (direction 1)
+      came from the null word, of models whose table comes from counts;
+    - ``history_``: the log-likelihood of the training text per token, by pass and direction.
     """
 
     method: ClassVar[str]
@@ -131,7 +123,7 @@ class Aligner(TextSettings, Model, ABC):
     def cut(self, bitext: Bitext) -> tuple[list[Any], Any]:
         """Sentence pairs in chunks of bounded size, and what they have in common, for ``prepared``."""
         bitext = Bitext(bitext.source.recode(self.source_vocab_), bitext.target.recode(self.target_vocab_))
-        return [pairs_of(part.source, part.target, cells=False) for part in slices(bitext, _CELLS_A_CHUNK)], None
+        return [pairs_of(part.source, part.target, cells=False) for part in slices(bitext, CELLS_A_CHUNK)], None
 
     def prepared(self, chunk: Any, common: Any) -> Any:
         """A chunk for ``posteriors``, ``best`` and ``best_paths``: here the pairs with their cells."""
@@ -153,11 +145,7 @@ class Aligner(TextSettings, Model, ABC):
         return self.__dict__ | {"workers": 1, "cluster": None}
 
     def align(
-        self,
-        bitext: Bitext,
-        symmetrise: str = DEFAULT_SYMMETRISATION,
-        decode: str = "viterbi",
-        threshold: float = 0.5,
+        self, bitext: Bitext, symmetrise: str = DEFAULT_SYMMETRISATION, decode: str = "viterbi", threshold: float = 0.5
     ) -> Alignments:
         """Links of sentence pairs, new ones or those of the training text.
 
@@ -190,8 +178,8 @@ class Aligner(TextSettings, Model, ABC):
 
     def matrix(self, bitext: Bitext, matrix: str = "geo") -> AlignmentMatrix:
         """How probable each link is: in one direction (``forward``, ``backward``), or the geometric (``geo``) or
-        arithmetic ``mean`` of both; or how often it is among the ten best alignments of either (``nbest``), weighed by
-        their probabilities. Entries below 0.01 are zero."""
+        arithmetic ``mean`` of both; or its share in the ten best alignments of either (``nbest``), weighted by their
+        probabilities. Entries below 0.01 are zero."""
         check_choice("a matrix", matrix, MATRICES)
         if matrix == "nbest":
             return n_best_matrix(self, bitext)
@@ -228,12 +216,12 @@ class Aligner(TextSettings, Model, ABC):
         return Checkpoint(path, self.PARTIAL, self.dependence(), signature_of(bitext), resume=resume)
 
     def dependence(self) -> dict[str, Any]:
-        """What the result of ``fit`` depends on besides the text."""
+        """What the result of ``fit`` depends on, apart from the text."""
         return self.settings
 
 
 def slices(bitext: Bitext, cells: int) -> Iterator[Bitext]:
-    """Consecutive parts of a bitext of about so many cells."""
+    """Consecutive parts of a bitext, of about ``cells`` cells each."""
     bounds = chunks_of(bitext.source.lengths * bitext.target.lengths + 1, cells).tolist()
     for first, last in pairwise(bounds):
         yield bitext[first:last]
@@ -257,7 +245,7 @@ def _best_links(model: Aligner, pairs: Any, ways: list[str]) -> list[Alignments]
 
 
 def _matrices(model: Aligner, pairs: Any, matrix: str) -> np.ndarray:
-    """The matrices of both directions as one, small entries set to zero; float32 (n_cells,)."""
+    """One matrix for the wanted directions, small entries set to zero; float32 (n_cells,)."""
     wanted = {"forward": (0,), "backward": (1,)}.get(matrix, (0, 1))
     links = [model.posteriors(pairs, d).links for d in wanted]
     if len(links) == 2:
@@ -297,8 +285,8 @@ class MatrixFile:
 
 def save_matrix(matrix: AlignmentMatrix, path: str | PathLike[str], /, **settings: str) -> None:
     """Write the matrices; ``settings`` say how they were made."""
-    given = {name: (value, "given") for name, value in settings.items()}
-    save(path, Part(MatrixFile.KIND, matrix.arrays(), settings=given))
+    sourced = {name: (value, "given") for name, value in settings.items()}
+    save(path, Part(MatrixFile.KIND, matrix.arrays(), settings=sourced))
 
 
 METHODS = tuple(TASKS["align"].methods)
@@ -368,7 +356,7 @@ class Ranked(NamedTuple):
 
 
 def warn_of_long_pairs(bitext: Bitext) -> None:
-    """Say which sentence pairs are too long for a table of all steps."""
+    """Warn about sentence pairs that are too long for a table of all steps."""
     long = int((np.maximum(bitext.source.lengths, bitext.target.lengths) > LONGEST).sum())
     if long:
         warn(f"{long:,} sentence pairs have a side of more than {LONGEST:,} words and get no links")
@@ -405,7 +393,7 @@ def _ranked_pairs(model: Aligner, pairs: Any, direction: int, k: int) -> list[li
 
 
 def n_best_matrix(model: Aligner, bitext: Bitext, k: int = 10) -> AlignmentMatrix:
-    """How often each link is among the ``k`` best alignments, weighed by probability; the mean of both directions."""
+    """The share of each link in the ``k`` best alignments, weighted by probability; the mean of both directions."""
     shapes = np.column_stack([bitext.source.lengths, bitext.target.lengths])
     matrices = [np.zeros(shape) for shape in shapes.tolist()]
     for direction in 0, 1:
@@ -413,4 +401,4 @@ def n_best_matrix(model: Aligner, bitext: Bitext, k: int = 10) -> AlignmentMatri
             total = sum(each.probability for each in ranked)
             for each in ranked:
                 matrix[each.links[:, 0], each.links[:, 1]] += each.probability / total / 2
-    return AlignmentMatrix.from_matrices(np.where(matrix < 0.01, 0, np.minimum(matrix, 1)) for matrix in matrices)
+    return AlignmentMatrix.from_matrices(np.where(matrix < _SMALLEST, 0, np.minimum(matrix, 1)) for matrix in matrices)

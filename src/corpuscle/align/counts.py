@@ -1,8 +1,8 @@
 """What is counted, and where: the text that a learner goes through, its counts, and the tables that they give.
 
-The text comes in chunks of some hundred thousand cells, cut by its lengths alone. Cells are found when a chunk is
-worked on, and forgotten, except those of the first chunks, as long as they do not take much memory: small texts do not
-pay for what large ones save. A worker in another process gets its chunks with their cells.
+The text comes in chunks of some hundred thousand cells, cut by its lengths alone. The cells of a chunk are found when
+it is processed, and then forgotten, to save memory; those of the first chunks are kept, so that small texts lose no
+time. A worker in another process gets its chunks with their cells.
 
 From expected counts of links come translation tables, the probability of each word given the word it comes from.
 """
@@ -56,7 +56,7 @@ def read_only(pairs: Pairs) -> Pairs:
 
 
 def pairs_of(source: Corpus, target: Corpus, cells: bool = True) -> Pairs:
-    """Sentence pairs, with room for their cells or without."""
+    """Sentence pairs, with room for their ``cells`` or without."""
     cell_starts = starts_of(source.lengths * target.lengths)
     room = np.empty(cell_starts[-1] if cells else 0, np.int32)
     sides = source.tokens, source.sentence_starts, target.tokens, target.sentence_starts
@@ -81,7 +81,6 @@ class PairChunk:
     number: int
 
     def pairs(self) -> Pairs:
-        """The sentence pairs with their cells."""
         return self.text.chunk(self.number)
 
     def __reduce__(self) -> Any:
@@ -124,7 +123,7 @@ class StoredPairs:
 
 
 class BitextChunks:
-    """A bitext, of which the ``chosen`` pairs are gone through, with what ``StoredPairs`` has, and
+    """The ``chosen`` pairs of a bitext, with what ``StoredPairs`` has, and
 
     - ``sharing``: the shared couples; those of ``known`` are among them;
     - ``longest``: the length of the longest chosen sentence;
@@ -170,7 +169,7 @@ class BitextChunks:
         return pairs_of(part.source, part.target, cells=False)
 
     def chunk(self, number: int) -> Pairs:
-        """A chunk with its cells; they are not to be changed."""
+        """A chunk with its cells, which are shared and must not be changed."""
         if number in self._remembered:
             return self._remembered[number]
         pairs = self.plain(number)
@@ -193,7 +192,7 @@ def rows_of(couples: Couples) -> np.ndarray:
 
 
 def sorted_couples(rows: np.ndarray, columns: np.ndarray, n_rows: int) -> tuple[Couples, np.ndarray]:
-    """A table of couples whose rows rise, and the order that makes it out of the given ones."""
+    """A table of couples whose rows rise, and the order in which these couples stand in it."""
     order = np.lexsort((columns, rows))
     row_starts = starts_of(np.bincount(rows, minlength=n_rows))
     return Couples(frozen(row_starts, np.int64), frozen(columns[order], np.int32)), order

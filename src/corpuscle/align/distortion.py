@@ -35,7 +35,7 @@ MAX_JUMP = 50
 JUMPS = Array("float64", (2, 2 * MAX_JUMP + 1), low=1e-12, high=1e15)
 STRENGTHS = Array("float64", (2,), low=0.1, high=14.001)
 
-_STEPS, _RATE = 8, 20.0  # how the pull of the diagonal climbs in each iteration
+_STEPS, _RATE = 8, 20.0  # gradient steps for the strength of the diagonal in each iteration
 _WEAKEST, _STRONGEST = 0.1, 14.0
 
 
@@ -109,7 +109,7 @@ def _independent(
 
 @dataclass(frozen=True)
 class Uniform(Law):
-    """All states and the null word alike; nothing is learned, and nobody asks for moments."""
+    """All states and the null word alike; nothing is learned."""
 
     def expect(self, pairs: Directed, links: np.ndarray, null: np.ndarray) -> Posteriors:
         return _independent(pairs, links, null, em.UNIFORM)
@@ -129,7 +129,7 @@ class Diagonal(Law):
         return _independent(pairs, links, null, em.DIAGONAL, strength, self.p0)
 
     def learned(self, moments: np.ndarray, lengths: np.ndarray, first: bool) -> Self:
-        """Some steps towards the mean of h that the links have; none as long as the table knows nothing."""
+        """Some gradient steps towards the mean of h of the links; none while the table is still uniform."""
         if first:
             return self
         means = moments[:, 0] / moments[:, 1]
@@ -138,7 +138,7 @@ class Diagonal(Law):
 
 
 def _climbed(lengths: np.ndarray, direction: int, strength: float, mean_h: float) -> float:
-    """The strength of one direction after some steps towards the mean of h."""
+    """The strength of one direction after some gradient steps towards the mean of h."""
     longest = int(lengths.max(initial=0)) + 1
     states, outputs = lengths[:, direction], lengths[:, 1 - direction]
     keys, counts = np.unique(states * longest + outputs, return_counts=True)
@@ -175,11 +175,11 @@ class Jumps(Law):
     jumps: np.ndarray
     known: np.ndarray | None = None
 
-    def _of(self, pairs: Directed, null: np.ndarray) -> em.Law:
+    def _of(self, pairs: Directed, null: np.ndarray) -> em.JumpLaw:
         """The law for kernels, with counts of all jumps that these pairs can have."""
         longest = int(np.diff(pairs.state_starts).max(initial=0))
         wide = widened(self.jumps[int(pairs.swap)], max(longest + 1, MAX_JUMP))
-        return em.Law(wide, frozen(null, np.float32), self.p0, self.rho)
+        return em.JumpLaw(wide, frozen(null, np.float32), self.p0, self.rho)
 
     def expect(self, pairs: Directed, links: np.ndarray, null: np.ndarray) -> Posteriors:
         law, nulls = self._of(pairs, null), np.ones(len(pairs.outputs), np.float32)
@@ -194,7 +194,7 @@ class Jumps(Law):
         return best
 
     def no_moments(self) -> np.ndarray:
-        """A little of every jump, and those that stay."""
+        """A small count for every jump, and the counts that are known."""
         return np.full_like(self.jumps, 1e-3) if self.known is None else self.known + 1e-3
 
     def learned(self, moments: np.ndarray, lengths: np.ndarray, first: bool) -> Self:

@@ -14,7 +14,7 @@ memory depends on the workers. (Sums over parts of the text would need a table f
 With agreement (Liang, Taskar and Klein 2006) the counts of links of both directions are the products of their
 probabilities: each direction learns from what the other believes too.
 
-``training`` prepares the text, with the words and couples of an older model besides those of new sentence pairs;
+``training`` prepares the text, with the words and couples of an older model and those of new sentence pairs;
 ``keep`` leaves in the model the couples that matter. Both serve the model of fertilities, too, which begins with the
 hidden Markov model.
 """
@@ -47,14 +47,7 @@ from corpuscle.align.counts import (
     sorted_couples,
     tables_from,
 )
-from corpuscle.align.distortion import (
-    JUMPS,
-    MAX_JUMP,
-    STRENGTHS,
-    Jumps,
-    Law,
-    Uniform,
-)
+from corpuscle.align.distortion import JUMPS, MAX_JUMP, STRENGTHS, Jumps, Law, Uniform
 from corpuscle.align.distortion import Diagonal as DiagonalLaw
 from corpuscle.align.kernels import em as kernels
 from corpuscle.align.kernels.cooccurrence import Pairs, directed, places_of, take_apart
@@ -74,9 +67,9 @@ from corpuscle.text.vocab import FIRST, UNKNOWN, Vocab
 class Translation(NamedTuple):
     """The translation probabilities of one direction, of all couples of a text.
 
-    Those of shared couples are in ``table`` float32 (n_shared + 1,); those of singles are worked out from their counts,
-    ``singles`` float32, and the ``references`` of their generating types, when they are needed. Without a table
-    everything generates everything alike. ``null`` float32 (output types,) is what the null word generates.
+    Those of shared couples are in ``table`` float32 (n_shared + 1,); those of singles are computed when they are
+    needed, from their counts, ``singles`` float32, and the ``references`` of their generating types. Without a table
+    all are equal. ``null`` float32 (output types,) is what the null word generates.
     """
 
     direction: int
@@ -90,8 +83,8 @@ class Translation(NamedTuple):
         """Those of all cells of a chunk, float32."""
         if self.table is None:
             return np.full(len(pairs.cells), self.null[0])
-        values, given = np.empty(len(pairs.cells), np.float32), (self.table, self.singles, self.references)
-        kernels.translate(pairs, self.direction == 1, *given, *self.estimation, values)
+        values, swap = np.empty(len(pairs.cells), np.float32), self.direction == 1
+        kernels.translate(pairs, swap, self.table, self.singles, self.references, *self.estimation, values)
         return values
 
 
@@ -116,7 +109,7 @@ EXPECTED = {
     "nulls/forward": Array("float64", ("target",), low=0, finite=True),
     "nulls/backward": Array("float64", ("source",), low=0, finite=True),
 }
-"""The state of unfinished expectation and maximisation, besides its law of positions."""
+"""The state of unfinished expectation and maximisation, without its law of positions."""
 
 
 def _expected(chunk: PairChunk, now: tuple[list[Translation], Law, bool]) -> tuple[Pairs, list[Posteriors]]:
@@ -134,8 +127,8 @@ def _expected(chunk: PairChunk, now: tuple[list[Translation], Law, bool]) -> tup
 class Expectation(Learner):
     """A learner (see ``corpuscle.learning``) whose sweeps are passes over a text under a law of positions.
 
-    ``counts`` None is the start, where everything generates everything alike. ``before`` are counts that were there
-    before any sentence of this text, and stay.
+    ``counts`` None is the start, where all translation probabilities are equal. ``before`` are the counts of an older
+    model, to which those of this text are added.
     """
 
     text: StoredPairs | BitextChunks
@@ -150,7 +143,7 @@ class Expectation(Learner):
         self.chunks = self.pool.scatter([PairChunk(self.text, number) for number in range(self.text.count)])
 
     def finish(self, sweep: int) -> np.ndarray:
-        """One pass: new counts, in the place of the old ones, and a new law. Returns the log-likelihood a token of
+        """One pass: new counts, in the place of the old ones, and a new law. Returns the log-likelihood per token of
         both directions under the old ones, float64 (2,)."""
         old, law, agreement = self.counts, self.law, self.agreement
         translations = [translation_of(self.text, old, d, self.estimation) for d in (0, 1)]
@@ -163,7 +156,7 @@ class Expectation(Learner):
                 if not agreement:
                     _add(new, pairs, part.links, d)
                 outputs = pairs.source if d else pairs.target
-                kernels.add_counts(outputs, part.nulls, new.nulls[d])
+                np.add.at(new.nulls[d], outputs, part.nulls.astype(np.float64))
                 likelihoods[d] += part.likelihood
                 moments[d] += part.moments
         if agreement:  # direction 1 gets the links of direction 0
@@ -187,8 +180,8 @@ class Expectation(Learner):
         self.counts, self.law = wanted, self.law.restored(arrays)
 
     def _emptied(self, old: LinkCounts | None) -> LinkCounts:
-        """Counts to add to, in the arrays of the old ones, which nobody needs any more once there are tables. Singles
-        keep their counts, each until its only chunk is counted."""
+        """Counts to add to, in the arrays of the old ones, which are not needed once there are tables. Singles keep
+        their counts, each until its only chunk is counted."""
         if old is None:
             return no_counts(self.text)
         base = self.before
@@ -208,7 +201,7 @@ def _add(counts: LinkCounts, pairs: Pairs, links: np.ndarray, direction: int, bo
     """Add the links of a chunk to one direction (``both``: and already to the totals of the other)."""
     singles, (by_source, by_target) = counts.singles[direction], counts.totals
     forward, backward = both or direction == 0, both or direction == 1
-    kernels.add_all_counts(pairs, links, counts.couples[direction], singles, forward, by_source, backward, by_target)
+    kernels.add_counts(pairs, links, counts.couples[direction], singles, forward, by_source, backward, by_target)
 
 
 KEEP = 1e-4
@@ -218,7 +211,7 @@ _COUPLES_AT_ONCE = 1_000_000
 
 
 def usable(bitext: Bitext, max_length: int) -> np.ndarray:
-    """The pairs to learn from, bool (n_pairs,): both sides have words, and not too many. Warns about the others."""
+    """The pairs to learn from, bool (n_pairs,): both sides have 1 to ``max_length`` words. Warns about the others."""
     lengths = np.column_stack([bitext.source.lengths, bitext.target.lengths])
     empty, long = (lengths == 0).any(axis=1), (lengths > max_length).any(axis=1)
     if empty.any():
@@ -236,7 +229,7 @@ def usable(bitext: Bitext, max_length: int) -> np.ndarray:
 
 
 class TrainingData(NamedTuple):
-    """What a learner works on, and with. ``before``: what an older model has counted, in the couples of this text."""
+    """The text and the means of a learner. ``before``: what an older model has counted, in the couples of this text."""
 
     text: BitextChunks
     before: LinkCounts | None
@@ -248,12 +241,12 @@ class TrainingData(NamedTuple):
         return Expectation(self.text, estimation, self.pool, law, agreement, self.before)
 
     def run(self, em: Expectation, passes: int, method: str) -> np.ndarray:
-        """Passes, from where unfinished work stands; the log-likelihood a token, float64 (passes, 2)."""
+        """Passes, from where unfinished work stands; the log-likelihood per token, float64 (passes, 2)."""
         return self.checkpoint.run(em, passes, columns=2, title=method, note="{:.4f} {:.4f}").history
 
 
 def _with_new_words(vocab: Vocab, corpus: Corpus) -> Corpus:
-    """The corpus in the ids of ``vocab``, which are kept, and of its own new words, which come behind them."""
+    """The corpus in the ids of ``vocab``, followed by those of its own new words."""
     mapping = vocab.mapping_from(corpus.vocab)
     new = FIRST + np.flatnonzero(mapping[FIRST:] == UNKNOWN)
     mapping[new] = len(vocab) + np.arange(len(new))
@@ -299,7 +292,7 @@ def training(
 
 
 def keep(model: Aligner, text: BitextChunks, counts: LinkCounts | None) -> None:
-    """Leave in the model the couples that matter, by rising columns in every row."""
+    """Put the couples that matter (``KEEP``) into the model, by rising columns in every row."""
     assert counts is not None
     parts = zip(*_kept(text, counts.couples, counts.singles), strict=True)
     rows, columns, links = (np.concatenate(arrays, axis=-1) for arrays in parts)
@@ -351,9 +344,14 @@ class Counted(_Mixed):
     def law(self) -> Any:
         """The law of positions that was learned."""
 
-    @abstractmethod
     def _learned(self, work: TrainingData, base: Any) -> tuple[Expectation, np.ndarray]:
-        """What has learned from a text, with the law of an older model to begin with; and its history."""
+        """A learner that has gone through a text, beginning with the law of an older model; and its history."""
+        em = work.expectation(self, self._first_law(base), self.agreement)
+        return em, work.run(em, self.passes, self.method)
+
+    def _first_law(self, base: Any) -> Law:
+        """The law of positions to begin with."""
+        return self.law
 
     def fit(self, bitext: Bitext, *, checkpoint: Checkpoint | None = None, base: Self | None = None) -> Self:
         with training(self, bitext, checkpoint, base) as work:
@@ -391,10 +389,6 @@ class Model1(Ibm1Settings, Counted, Aligner):
     PARTIAL: ClassVar[Kind] = partial(KIND.name, EXPECTED)
     law: ClassVar[Law] = Uniform()
 
-    def _learned(self, work: TrainingData, base: Any) -> tuple[Expectation, np.ndarray]:
-        em = work.expectation(self, self.law, self.agreement)
-        return em, work.run(em, self.passes, self.method)
-
 
 class Diagonal(DiagonalSettings, Counted, Aligner):
     """Model 2 with a diagonal; ``strengths_`` float64 (2,): how strongly it draws links, by direction.
@@ -414,10 +408,8 @@ class Diagonal(DiagonalSettings, Counted, Aligner):
     def law(self) -> DiagonalLaw:
         return DiagonalLaw(self.p0, self.strengths_)
 
-    def _learned(self, work: TrainingData, base: Diagonal | None) -> tuple[Expectation, np.ndarray]:
-        strengths = np.full(2, self.strength) if base is None else np.array(base.strengths_)
-        em = work.expectation(self, DiagonalLaw(self.p0, strengths), self.agreement)
-        return em, work.run(em, self.passes, self.method)
+    def _first_law(self, base: Diagonal | None) -> DiagonalLaw:
+        return DiagonalLaw(self.p0, np.full(2, self.strength) if base is None else np.array(base.strengths_))
 
 
 def learn_hmm(

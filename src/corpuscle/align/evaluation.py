@@ -111,8 +111,8 @@ def _choices(model: Aligner, held_out: Bitext, seed: int) -> dict[str, int]:
 
 
 def _with_others(model: Aligner, bitext: Bitext) -> tuple[np.ndarray, np.ndarray]:
-    """How sure a model is of each source sentence with other targets, and of each target with other sources, on
-    average: with those that are nearly as long as its own; both float64 (n_pairs,)."""
+    """The mean confidence of each source sentence with other targets, and of each target with other sources, whose
+    length is nearly that of its own; both float64 (n_pairs,)."""
     n = len(bitext)
     others = min(n - 1, max(1, min(_OTHERS, _MOST_COMPARED // max(1, n))))
     means = []
@@ -130,13 +130,13 @@ def _with_others(model: Aligner, bitext: Bitext) -> tuple[np.ndarray, np.ndarray
 
 
 class Halves(NamedTuple):
-    """What models say that learned from the other half of the pairs.
+    """Figures of models that learned from the other half of the pairs.
 
-    - ``confidence``: how sure of each pair, float64 (n_pairs,);
-    - ``surplus``: how much surer than of its two sentences with others of their length, float64 (n_pairs,);
-    - ``by_chance``: the surplus of sentences matched by chance: that of a given share of those is not above this;
-    - ``bits_with``, ``bits_without``: bits a word of source and target that the model knows, given the sentence on the
-      other side, mixed with its frequency, or by frequency alone.
+    - ``confidence``: of each pair, float64 (n_pairs,);
+    - ``surplus``: by how much it exceeds that of its two sentences with others of their length, float64 (n_pairs,);
+    - ``by_chance``: a quantile of the surplus of sentences that were matched by chance;
+    - ``bits_with``, ``bits_without``: bits per word of source and target that the model knows, given the sentence on
+    the other side (mixed with the frequency of the word), or by frequency alone.
     """
 
     confidence: np.ndarray
@@ -147,10 +147,10 @@ class Halves(NamedTuple):
 
 
 def score_by_halves(bitext: Bitext, learned: Callable[[Bitext, int], Aligner], share: float, seed: int) -> Halves:
-    """Learn from one half of the pairs and look at the other, and the other way round; ``learned(pairs, half)`` gives a
-    model whose method says how probable sentences are. Each side of each pair has words.
+    """Learn from one half of the pairs and score the other, and the other way round; ``learned(pairs, half)`` returns a
+    model whose method has likelihoods. No side of a pair is empty.
 
-    Pairs without a known word on one side say nothing about what the other sentence is worth, and are not in the bits.
+    Pairs with a side without known words say nothing about what the other sentence is worth, and are not in the bits.
     The weight of frequencies is tuned on the half that the model has learned from, as seen by the other model.
     """
     order = np.array(Random(seed, "packs/halves").shuffled(range(len(bitext))))

@@ -55,9 +55,9 @@ DICE_EDGES = np.append([0.05], np.arange(1, 10) / 10)
 LENGTHS = 10
 SMALLEST_M1 = 1e-3
 LEAST_LOG = 1e-6
-"""Smaller probabilities have its logarithm."""
+"""Lower bound on probabilities, before their logarithm is taken."""
 COPY_LETTERS = 3
-"""A copy of a word has at least so many letters."""
+"""A copy of a word has at least this number of letters."""
 
 _COUPLES_A_CALL = 500_000
 _CLASSES = ("c?", "<s>", "</s>", "<null>")
@@ -100,7 +100,7 @@ class Layout:
 
     @property
     def all_classes(self) -> int:
-        """With the classes of the null word, of the ends of a sentence, and of unknown words."""
+        """The number of classes, with those of the null word, the ends of a sentence, and unknown words."""
         return FIRST_CLASS + self.classes
 
     @cached_property
@@ -145,10 +145,6 @@ class Layout:
         """Where a block begins, -1 if it is not used."""
         return self.blocks.get(block, (-1, 0))[0]
 
-    def start_weights(self) -> np.ndarray:
-        """What learning begins with, float64 (size,): Model 1, or zeros without ``m1log``."""
-        return np.where(np.arange(self.size) == self.start("m1log"), 1.0, 0.0)
-
     def shape(self, remember: bool) -> Shape:
         names = Shape._fields[: Shape._fields.index("classes")]
         return Shape(*[*map(self.start, names), self.all_classes, self.states, int(remember)])
@@ -169,12 +165,12 @@ class Side:
 
     @cached_property
     def spelling(self) -> tuple[np.ndarray, np.ndarray]:
-        """The characters of all types, int32, and where each type begins; as the romaniser writes them."""
+        """The characters of all types as the romaniser writes them, int32, and where each type begins."""
         return self.letters if self.romanise is None else _characters(map(self.romanise, self._words))
 
     @cached_property
     def letters(self) -> tuple[np.ndarray, np.ndarray]:
-        """The same as they are written."""
+        """The characters of all types as they are written, and where each type begins."""
         return _characters(self._words)
 
     @property
@@ -299,14 +295,10 @@ def _class(number: int) -> str:
     return _CLASSES[number] if number < FIRST_CLASS else f"c{number - FIRST_CLASS}"
 
 
-def _ranges() -> list[str]:
-    bins = log_bins(1000)[1:]
-    found = [np.flatnonzero(bins == k) + 1 for k in range(BINS)]
-    shown = [f"{each[0]}..{each[-1]}" if len(each) > 1 else "".join(map(str, each)) for each in found]
-    return [*shown[:-1], f"{found[-1][0]}.."]
-
-
-_LENGTHS = _ranges()
+_BINNED = [np.flatnonzero(log_bins(1000)[1:] == k) + 1 for k in range(BINS)]
+_LENGTHS = [f"{each[0]}..{each[-1]}" if len(each) > 1 else "".join(map(str, each)) for each in _BINNED]
+_LENGTHS[-1] = f"{_BINNED[-1][0]}.."
+"""The names of bins of lengths."""
 
 
 def _jump(kind: int) -> str:
@@ -316,7 +308,7 @@ def _jump(kind: int) -> str:
 
 
 def feature_names(facts: Facts, numbers: np.ndarray, states: Vocab, outputs: Vocab, couples: Couples) -> list[str]:
-    """The names of some features, given by number; ``couples``: those of the model, source by source."""
+    """The names of the features with these ``numbers``; ``couples``: those of the model, source by source."""
     layout, bigrams, c = facts.layout, facts.bigrams, facts.layout.all_classes
     heads = [rows_of(table).tolist() for table in (couples, bigrams)]
 
@@ -364,7 +356,7 @@ def feature_names(facts: Facts, numbers: np.ndarray, states: Vocab, outputs: Voc
 Function = Callable[[str | None, str | None], Mapping[str, float]]
 Rows = tuple[np.ndarray, np.ndarray, np.ndarray]
 LARGEST = 1e6
-"""Values are not larger than this."""
+"""The largest absolute value of a feature."""
 
 
 USER_ARRAYS = {
@@ -394,7 +386,7 @@ class UserFeatures:
 
     - ``names``: in the order of their numbers; ``source_vocab``, ``target_vocab``: the words of the table;
     - ``places``: int32 (n, 3), rising: source id, target id (``START`` for the null word), name; ``values``: float64;
-    - ``function``: called for every couple, besides the table or instead of it.
+    - ``function``: called for every couple, in addition to the table or instead of it.
     """
 
     names: list[str] = field(default_factory=list)

@@ -29,7 +29,7 @@ from corpuscle.align.em_models import (
     training,
     translation_of,
 )
-from corpuscle.align.kernels import fertility as engine
+from corpuscle.align.kernels import fertility as kernels
 from corpuscle.align.kernels.cooccurrence import Couples, directed
 from corpuscle.align.settings import FertilitySettings
 from corpuscle.compiled import frozen
@@ -45,7 +45,7 @@ _FERTILITY_PRIOR = 1.0
 
 _JUMP_PRIOR = 0.5
 _SWEEPS, _SKIP = 48, 8
-"""How often the links of sentences are drawn under a finished model, and after how many times they count."""
+"""Draws of the links of a sentence under a finished model, and how many of them are burn-in."""
 
 _TOGETHER = 2
 """How many chains go through the text together: each of them needs a count for every shared couple."""
@@ -60,15 +60,15 @@ _DRAWN = {
         "votes/sizes": Array("uint8", (f"{output}_tokens",)),
         "votes/states": Array("int16", (f"{output}_votes",), low=-1),
         "votes/counts": Array("uint8", (f"{output}_votes",)),
-        "fertilities": Array("float64", (f"{state}_types", engine.MOST + 1), low=0, finite=True),
+        "fertilities": Array("float64", (f"{state}_types", kernels.MOST + 1), low=0, finite=True),
         "jumps": Array("float64", (2 * MAX_JUMP + 1,), low=0, high=1e15),
     }.items()
 }
 """The state of unfinished sampling."""
 
 _FERTILITIES = {
-    "fertilities/source": Array("float32", ("source_types+3", engine.MOST + 1), low=0, finite=True),
-    "fertilities/target": Array("float32", ("target_types+3", engine.MOST + 1), low=0, finite=True),
+    "fertilities/source": Array("float32", ("source_types+3", kernels.MOST + 1), low=0, finite=True),
+    "fertilities/target": Array("float32", ("target_types+3", kernels.MOST + 1), low=0, finite=True),
 }
 
 
@@ -87,8 +87,8 @@ class _Statistics(NamedTuple):
 
 
 class _Votes(NamedTuple):
-    """How often each link was drawn, in one chunk of the text: ``sizes`` uint8 (outputs,), how many different states
-    were drawn for each output; ``states`` int8 or int16, which (-1: none), and ``counts`` uint8, how often."""
+    """The links that were drawn in one chunk of the text: ``sizes`` uint8 (outputs,), the number of different states of
+    each output; ``states`` int8 or int16, these states (-1: none), and ``counts`` uint8, how often each was drawn."""
 
     sizes: np.ndarray
     states: np.ndarray
@@ -125,7 +125,7 @@ class _Sampling(learning.Learner):
         self.seen = [_observed(text, d, links[d]) for d in (0, 1)]
 
     def finish(self, sweep: int) -> list[float]:
-        """Draw all links of all chains once; the later half of the sweeps votes. There is nothing to say about it."""
+        """Draw all links of all chains once; the later half of the sweeps votes. Its row of the history is empty."""
         text, settings = self.text, self.settings
         laws = [_laws(settings, _sum(self.seen[d], self.known[d]), text.sizes[d], text.longest) for d in (0, 1)]
         found = [_unseen(text, d) for d in (0, 1)]
@@ -140,7 +140,7 @@ class _Sampling(learning.Learner):
                     now = self.linked[d][:, own].astype(np.int16)
                     most = len(states) + now.size
                     new_states, new_counts = np.empty(most, np.int16), np.empty(most, np.uint8)
-                    end = engine.add_votes(now, sizes, states.astype(np.int16), counts, new_states, new_counts)
+                    end = kernels.add_votes(now, sizes, states.astype(np.int16), counts, new_states, new_counts)
                     kept = new_states[:end].astype(states.dtype), new_counts[:end].copy()
                     self.votes[d][number] = _Votes(sizes, *kept)
         return []
@@ -158,7 +158,7 @@ class _Sampling(learning.Learner):
         for d, side in enumerate(_SIDES):
             linked, sizes, states, counts, fertilities, jumps = (np.array(arrays[f"{name}/{side}"]) for name in _NAMES)
             outputs, types = int(text.first_outputs[d][-1]), text.sizes[1 - d]
-            wanted = [(self.settings.chains, outputs), (outputs,), (types, engine.MOST + 1), (sizes.sum(),)]
+            wanted = [(self.settings.chains, outputs), (outputs,), (types, kernels.MOST + 1), (sizes.sum(),)]
             most = np.repeat(lengths[:, d], lengths[:, 1 - d])
             fits = [linked.shape, sizes.shape, fertilities.shape, states.shape] == wanted
             if not fits or (linked >= most).any() or (states >= np.repeat(most, sizes)).any():
@@ -172,13 +172,13 @@ class _Sampling(learning.Learner):
             self.seen.append(_Statistics(fertilities, jumps))
 
 
-def _laws(settings: FertilitySettings, seen: _Statistics, output_types: int, longest: int) -> engine.Laws:
-    """The laws under which links are drawn, for sentences of up to so many words."""
+def _laws(settings: FertilitySettings, seen: _Statistics, output_types: int, longest: int) -> kernels.Laws:
+    """The laws under which links are drawn, for sentences of at most ``longest`` words."""
     total = seen.fertilities.sum(axis=0) + 0.5
     phi = seen.fertilities + _FERTILITY_PRIOR * total / total.sum()
     jumps = widened(seen.jumps + _JUMP_PRIOR, max(MAX_JUMP, longest + 1))
     odds = frozen(phi[:, 1:] / phi[:, :-1], np.float32)
-    return engine.Laws(frozen(jumps / jumps.sum(), np.float64), odds, float(output_types), settings.alpha, settings.p0)
+    return kernels.Laws(frozen(jumps / jumps.sum(), np.float64), odds, float(output_types), settings.alpha, settings.p0)
 
 
 class Fertility(FertilitySettings, Aligner):
@@ -232,8 +232,8 @@ class Fertility(FertilitySettings, Aligner):
             tally = _tally_before(text, work.before, d)
             for number, each in enumerate(votes[d]):
                 best = np.empty(len(each.sizes), np.int16)
-                engine.elect(each.sizes, each.states.astype(np.int16), each.counts, best)
-                engine.place(directed(text.chunk(number), d), best, tally, linked[d])
+                kernels.elect(each.sizes, each.states.astype(np.int16), each.counts, best)
+                kernels.place(directed(text.chunk(number), d), best, tally, linked[d])
                 parts.append(best.astype(_width(text)))
             votes[d].clear()
             seen = _sum(_observed(text, d, np.concatenate(parts)), known[d])
@@ -244,7 +244,7 @@ class Fertility(FertilitySettings, Aligner):
         return LinkCounts(couples, (nulls[0], nulls[1]), linked, (np.zeros(0), np.zeros(0)))
 
     @cached_property
-    def _tallies(self) -> tuple[engine.Tally, engine.Tally]:
+    def _tallies(self) -> tuple[kernels.Tally, kernels.Tally]:
         """The counts of the model as they are while links are drawn."""
         sizes = len(self.source_vocab_), len(self.target_vocab_)
         forward, backward = (_tally(self.couples_, self.counts_[d], self.null_counts_[d], d, sizes[d]) for d in (0, 1))
@@ -274,28 +274,28 @@ class Fertility(FertilitySettings, Aligner):
         laws = _laws(self, seen, len(null), longest)
         links, nulls = np.empty(len(pairs.cells), np.float32), np.empty(len(linked), np.float32)
         key = Random(self.seed, "align/fertility/apply", direction).array()[0]
-        engine.draw_links(own, self._tallies[direction], laws, key, _SWEEPS, _SKIP, linked, links, nulls)
+        kernels.draw_links(own, self._tallies[direction], laws, key, _SWEEPS, _SKIP, linked, links, nulls)
         return Posteriors(links, nulls, float("nan"))
 
 
-def _tally(couples: Couples, counts: np.ndarray, nulls: np.ndarray, direction: int, types: int) -> engine.Tally:
-    """Counts in whole numbers; ``types``: of states."""
+def _tally(couples: Couples, counts: np.ndarray, nulls: np.ndarray, direction: int, types: int) -> kernels.Tally:
+    """Counts as whole numbers; ``types``: the number of types of states."""
     links, unlinked = (np.rint(each).astype(np.int32) for each in (counts, nulls))
     by_state = np.bincount(couples.columns if direction else rows_of(couples), links, types).astype(np.int32)
-    return engine.Tally(np.append(links, np.int32(0)), by_state, unlinked, np.array([unlinked.sum()], np.int64))
+    return kernels.Tally(np.append(links, np.int32(0)), by_state, unlinked, np.array([unlinked.sum()], np.int64))
 
 
-def _tally_before(text: BitextChunks, before: LinkCounts | None, direction: int) -> engine.Tally:
-    """What an older model has counted, as if those links were there and stood still; else nothing."""
+def _tally_before(text: BitextChunks, before: LinkCounts | None, direction: int) -> kernels.Tally:
+    """What an older model has counted, as links that are never drawn again; zeros without one."""
     types = text.sizes[1 - direction]
     if before is None:
         links, states, nulls = (np.zeros(size, np.int32) for size in (text.n_shared + 1, types, text.sizes[direction]))
-        return engine.Tally(links, states, nulls, np.zeros(1, np.int64))
+        return kernels.Tally(links, states, nulls, np.zeros(1, np.int64))
     return _tally(text.couples, before.couples[direction], before.nulls[direction], direction, types)
 
 
 def _unseen(text: BitextChunks, direction: int) -> _Statistics:
-    return _Statistics(np.zeros((text.sizes[1 - direction], engine.MOST + 1)), np.zeros(2 * MAX_JUMP + 1))
+    return _Statistics(np.zeros((text.sizes[1 - direction], kernels.MOST + 1)), np.zeros(2 * MAX_JUMP + 1))
 
 
 def _sum(new: _Statistics, old: _Statistics) -> _Statistics:
@@ -322,16 +322,16 @@ def _of_chunks(text: BitextChunks, direction: int) -> Iterator[tuple[int, slice]
 
 def _observed(text: BitextChunks, direction: int, linked: np.ndarray) -> _Statistics:
     longest, types = text.longest, text.sizes[1 - direction]
-    fertilities, jumps = np.zeros((types, engine.MOST + 1)), np.zeros(2 * max(MAX_JUMP, longest + 1) + 1)
-    scratch = engine.scratch_for(longest, types)
+    fertilities, jumps = np.zeros((types, kernels.MOST + 1)), np.zeros(2 * max(MAX_JUMP, longest + 1) + 1)
+    scratch = kernels.scratch_for(longest, types)
     for number, own in _of_chunks(text, direction):
         chunk = directed(text.plain(number), direction)
-        engine.observe(chunk, linked[own].astype(np.int16), fertilities, jumps, scratch)
+        kernels.observe(chunk, linked[own].astype(np.int16), fertilities, jumps, scratch)
     return _Statistics(fertilities, folded(jumps))
 
 
 def _swept(
-    chains: _Chains, now: tuple[list[np.ndarray], list[engine.Laws], int, int]
+    chains: _Chains, now: tuple[list[np.ndarray], list[kernels.Laws], int, int]
 ) -> tuple[int, range, np.ndarray, _Statistics]:
     """Draw all links of some chains once: their direction and numbers, their links (chains, outputs), and what they
     have seen, added up. ``now``: the present links and the laws by direction, the seed, the number of the sweep."""
@@ -343,14 +343,14 @@ def _swept(
     for number, own in _of_chunks(text, d):
         chunk = directed(text.plain(number), d)
         for chain, tally in enumerate(tallies):
-            engine.recount(chunk, text.sharing, linked[chain, own].astype(np.int16), tally)
-    fertilities, jumps = np.zeros((types, engine.MOST + 1)), np.zeros(len(laws.jumps))
-    scratch = engine.scratch_for(text.longest, types)
+            kernels.recount(chunk, text.sharing, linked[chain, own].astype(np.int16), tally)
+    fertilities, jumps = np.zeros((types, kernels.MOST + 1)), np.zeros(len(laws.jumps))
+    scratch = kernels.scratch_for(text.longest, types)
     for number, own in _of_chunks(text, d):
         chunk = directed(text.chunk(number), d)
         chunk = chunk._replace(cells=np.minimum(chunk.cells, text.n_shared))
         for chain, tally in enumerate(tallies):
             links = linked[chain, own].astype(np.int16)
-            engine.sweep(chunk, links, tally, laws, fertilities, jumps, scratch, dice[chain])
+            kernels.sweep(chunk, links, tally, laws, fertilities, jumps, scratch, dice[chain])
             linked[chain, own] = links
     return d, numbers, linked, _Statistics(fertilities, folded(jumps))

@@ -2,8 +2,8 @@
 the other way round, links that people have drawn between the words of sentence pairs, as data for an aligner.
 
 Words that people have linked, directly or by others, make a group, and each group is a small sentence pair of its own
-that the aligner learns from beside the whole sentences: Brown, Della Pietra, Della Pietra, Goldsmith, Hajic, Mercer,
-Mohanty, "But dictionaries are data too", 1993.
+that the aligner learns from in addition to the whole sentences: Brown, Della Pietra, Della Pietra, Goldsmith, Hajic,
+Mercer and Mohanty, "But dictionaries are data too", 1993.
 """
 
 from __future__ import annotations
@@ -94,13 +94,12 @@ def lexicon(
     min_links: float = 1.0,
     min_score: float = 0.1,
     examples: Bitext | None = None,
-    threshold: float = 0.5,
     fold_case: bool = False,
 ) -> list[Entry]:
     """The translations with enough links and a sufficient score, by falling frequency of the source word, then score.
 
     With ``examples``, a bitext, each entry gets the pair in which its link is most probable (shorter pairs first among
-    equals), if that probability reaches ``threshold``. ``fold_case``: a word with capitals counts as the word in lower
+    equals), if that probability is at least 0.5. ``fold_case``: a word with capitals counts as the word in lower
     case, where the text has that, too.
     """
     rows, columns, counts, couple = _couples(model, fold_case)
@@ -112,16 +111,16 @@ def lexicon(
     kept = np.flatnonzero((mean >= min_links) & (score >= min_score) & (rows >= FIRST) & (columns >= FIRST))
     frequency = model.source_vocab_.counts[rows]
     kept = kept[np.lexsort((columns[kept], -score[kept], rows[kept], -frequency[kept]))]
-    found = np.full(len(kept), -1) if examples is None else _examples(model, examples, couple[kept], threshold)
+    found = np.full(len(kept), -1) if examples is None else _examples(model, examples, couple[kept])
     words = zip(model.source_vocab_.decode(rows[kept]), model.target_vocab_.decode(columns[kept]), strict=True)
     figures = np.column_stack([mean, forward, backward, score])[kept].tolist()
     rest = zip(words, figures, found.tolist(), strict=True)
     return [Entry._make((*pair, *numbers, example)) for pair, numbers, example in rest]
 
 
-def _examples(model: Aligner, bitext: Bitext, couples: np.ndarray, threshold: float) -> np.ndarray:
+def _examples(model: Aligner, bitext: Bitext, couples: np.ndarray) -> np.ndarray:
     """For each couple the sentence pair where its link is most probable, -1 if none is probable enough."""
-    links = model.matrix(bitext).links(threshold)
+    links = model.matrix(bitext).links()
     source = bitext.source.recode(model.source_vocab_)
     target = bitext.target.recode(model.target_vocab_)
     assert links.weights is not None
@@ -146,7 +145,7 @@ Pair = tuple[list[str], list[str]]
 
 
 def read_linked(path: str, sides: dict[str, str]) -> tuple[Bitext, Alignments]:
-    """The links of a file (Pharaoh), and the sentences of both files beside it; ``sides``: their paths by suffix."""
+    """The links of a file (Pharaoh), and the sentences that they link; ``sides``: the paths of these, by suffix."""
     if missing := [side for side in (".src", ".tgt") if side not in sides]:
         raise InputError(path, None, f"the sentences are missing: there is no {Path(path).stem}{missing[0]}")
     bitext, links = read_bitext(sides[".src"], sides[".tgt"]), read_pharaoh(path)
@@ -186,7 +185,7 @@ def linked_groups(files: Iterable[tuple[str, dict[str, str]]], without: Collecti
 
 
 def with_groups(bitext: Bitext, groups: list[Pair]) -> Bitext:
-    """Sentence pairs with groups of linked words behind them."""
+    """A bitext, followed by groups of linked words as sentence pairs."""
     if not groups:
         return bitext
     sides = ([*side, *(pair[i] for pair in groups)] for i, side in enumerate((bitext.source, bitext.target)))

@@ -33,7 +33,7 @@ from corpuscle.align.features import (
     feature_names,
     read_features,
 )
-from corpuscle.align.kernels import em, loglinear_paths
+from corpuscle.align.kernels import loglinear_paths
 from corpuscle.align.kernels.cooccurrence import Couples
 from corpuscle.align.kernels.loglinear import CELLS, CLASS_UNKNOWN, FIRST_CLASS, LONGEST, OUTPUTS, STATES
 from corpuscle.align.loglinear_training import (
@@ -202,12 +202,12 @@ class LogLinear(LogLinearSettings, Aligner):
         return sides[0], sides[1]
 
     def names(self, direction: int, numbers: np.ndarray) -> list[str]:
-        """What some features of one direction are called."""
+        """The names of some features of one direction."""
         states, outputs = by_role((self.source_vocab_, self.target_vocab_), direction)
         return feature_names(self._features(direction), numbers, states, outputs, self.couples_)
 
     def learned_features(self, direction: int) -> list[tuple[str, float]]:
-        """The features of one direction that have a weight, and their weights, the strongest first."""
+        """The features of one direction with their weights, unless that is zero; the strongest first."""
         weights = self.weights_[direction]
         numbers = np.flatnonzero(weights)
         numbers = numbers[np.argsort(-np.abs(weights[numbers]), kind="stable")]
@@ -243,8 +243,10 @@ class LogLinear(LogLinearSettings, Aligner):
         encoded = self.encoded(text, neighbourhood)
         layouts = [self.layout(d) for d in (0, 1)]
         shapes = [each.shape(self.null_jump == "remember") for each in layouts]
+        # Learning starts from Model 1, or from zeros without ``m1log``.
+        start = [np.where(np.arange(each.size) == each.start("m1log"), 1.0, 0.0) for each in layouts]
         with some_workers(self.workers) as pool:
-            passes = Passes(encoded, shapes, [each.start_weights() for each in layouts], self, pool)
+            passes = Passes(encoded, shapes, start, self, pool)
             checkpoint = checkpoint or Checkpoint()
             run = checkpoint.run(passes, self.passes, columns=2, title=self.method, note="{:.3f} {:.3f}")
             self.history_ = np.vstack([run.history, passes.likelihood()])
@@ -274,15 +276,17 @@ class LogLinear(LogLinearSettings, Aligner):
         return [encode(bitext, sides, *allowed[d], self._features(d)) for d in (0, 1)]
 
     def _study(self, bitext: Bitext, neighbourhood: Neighbourhood) -> None:
-        """Keep what the features will ask for: Model 1, meetings, classes."""
+        """Keep what features are made of: Model 1, cooccurrences, classes."""
         self.source_vocab_, self.target_vocab_ = bitext.source.vocab, bitext.target.vocab
-        kept = np.flatnonzero(neighbourhood.worth_keeping)
+        # Couples that some feature is about: allowed, or met often, or likely.
+        tables, dice = neighbourhood.tables, neighbourhood.dice
+        likely = np.maximum(tables[0].couples[:-1], tables[1].couples[:-1]) >= SMALLEST_M1
+        kept = np.flatnonzero(neighbourhood.allowed.any(axis=0) | (dice > 0) | likely)
         rows, columns = neighbourhood.rows[kept], neighbourhood.couples.columns[kept]
         self.couples_, order = sorted_couples(rows, columns, len(self.source_vocab_))
         kept = kept[order]
-        self.m1_ = np.stack([table.couples[kept] for table in neighbourhood.tables])
-        self.null_m1_ = neighbourhood.tables[0].null, neighbourhood.tables[1].null
-        self.dice_ = neighbourhood.dice[kept]
+        self.m1_, self.null_m1_ = np.stack([table.couples[kept] for table in tables]), (tables[0].null, tables[1].null)
+        self.dice_ = dice[kept]
         self.classes_ = self._learn_classes(bitext.source), self._learn_classes(bitext.target)
         none = Couples(frozen(np.zeros(1), np.int64), frozen(np.zeros(0), np.int32))
         wanted = "bigram" in self.families
@@ -298,16 +302,16 @@ class LogLinear(LogLinearSettings, Aligner):
         return np.where(found < 0, CLASS_UNKNOWN, FIRST_CLASS + found).astype(np.int32)
 
     def _count(self, bitext: Bitext) -> None:
-        """How often each couple is linked in the training text, by direction, for dictionaries."""
+        """The expected links of each couple in the training text, by direction, for dictionaries."""
         counts = np.zeros((2, len(self.couples_.columns) + 1))
         for part, both in zip(slices(bitext, _CELLS_A_CHUNK), self.map(bitext, _link_probabilities), strict=True):
             pairs = super().prepared(pairs_of(part.source, part.target, cells=False), None)
             for d in (0, 1):
-                em.add_counts(frozen(pairs.cells, np.int32), both[d], counts[d])
+                np.add.at(counts[d], pairs.cells, both[d].astype(np.float64))
         self.counts_ = counts[:, :-1].astype(np.float32)
 
     def _prune(self) -> None:
-        """Drop couples and bigrams about which no feature says anything."""
+        """Drop couples and bigrams that no feature is about."""
         blocks = [self.layout(d).blocks for d in (0, 1)]
         likely = LEAST_LOG if "m1log" in self.families else SMALLEST_M1
         kept = (self.m1_.max(axis=0) >= likely) | (self.dice_ > 0) | (self.counts_.max(axis=0) >= KEEP)
@@ -327,7 +331,7 @@ class LogLinear(LogLinearSettings, Aligner):
         self.weights_, self.bigrams_ = (new[0], new[1]), (bigrams[0], bigrams[1])
 
     def cut(self, bitext: Bitext) -> tuple[list[Any], Any]:
-        """Sentence pairs in chunks, and what is known of their words in both directions."""
+        """Sentence pairs in chunks, and the features of their words in both directions."""
         if self.missing_:
             raise SettingError(f"this model was learned with {' and '.join(self.missing_)}: set it before aligning")
         sides = self._sides(bitext)

@@ -43,7 +43,6 @@ from corpuscle.align.em_models import Expectation
 from corpuscle.align.features import (
     COPY_LETTERS,
     DICE_EDGES,
-    SMALLEST_M1,
     Facts,
     Side,
     by_role,
@@ -116,12 +115,12 @@ class Neighbourhood:
     dice: np.ndarray
 
     @classmethod
-    def learn(cls, bitext: Bitext, name: str, pool: Workers, cut: float = CUT) -> Neighbourhood:
+    def learn(cls, bitext: Bitext, name: str, pool: Workers) -> Neighbourhood:
         source, target = bitext.source, bitext.target
         sizes = len(source.vocab), len(target.vocab)
         pairs = pairs_of(source, target)
         couples = _all_couples(pairs, *sizes) if name == "full" else couples_of(pairs, *sizes)
-        rows = np.repeat(np.arange(sizes[0], dtype=np.int32), np.diff(couples.row_starts))
+        rows = rows_of(couples).astype(np.int32)
         stored, estimation = StoredPairs(pairs, couples, (sizes[1], sizes[0])), Estimation(ALPHA, name != "model1")
         em = Expectation(stored, estimation, pool, Uniform())
         for number in range(_PASSES if name == "model1" else _BAYES_PASSES):
@@ -136,19 +135,13 @@ class Neighbourhood:
                 table, null = tables[d].couples[:-1], tables[d].null
                 best = np.zeros(sizes[d], np.float32)
                 np.maximum.at(best, states, table)
-                allowed[d] = table >= np.float32(cut) * best[states]
-                from_null[d] &= null >= np.float32(cut) * null.max(initial=0)
+                allowed[d] = table >= np.float32(CUT) * best[states]
+                from_null[d] &= null >= np.float32(CUT) * null.max(initial=0)
                 own, likely = directed(pairs, d), frozen(tables[d].couples, np.float32)
                 for first, last in _chunks(pairs.cell_starts, CELLS_A_CHUNK):
                     cooccurrence.reach(own, first, last, likely, from_null[d], allowed[d])
         dice = _dice(bitext, pairs, couples, rows)
         return cls(couples, rows, allowed, (from_null[0], from_null[1]), (tables[0], tables[1]), dice)
-
-    @property
-    def worth_keeping(self) -> np.ndarray:
-        """The couples that some feature is about, bool (n_couples,): allowed, or met often, or likely."""
-        likely = np.maximum(self.tables[0].couples[:-1], self.tables[1].couples[:-1]) >= SMALLEST_M1
-        return self.allowed.any(axis=0) | (self.dice > 0) | likely
 
     def couples_of(self, direction: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """The couples that a direction may use, by types of states and outputs, and the outputs of the null word."""
@@ -197,7 +190,7 @@ NO_GUIDE = frozen(np.zeros(0), np.float32)
 
 
 class Encoded(NamedTuple):
-    """One direction of some sentence pairs as kernels want it: the text, and the features of its couples."""
+    """One direction of some sentence pairs for kernels: the text, and the features of its couples."""
 
     text: Text
     neighbours: Neighbours
@@ -310,7 +303,7 @@ def encode(bitext: Bitext, sides: tuple[Side, Side], rows: np.ndarray, columns: 
 
 
 _WORK_A_CALL = 100_000_000
-"""About how many multiplications one call of a kernel makes."""
+"""The approximate number of multiplications in one call of a kernel."""
 
 _SMALLEST, _SMALLEST_NULL = np.float32(1e-3), np.float32(1e-2)
 """No direction forbids what the other would do: probabilities are at least this, of links and of the null word."""
@@ -326,18 +319,14 @@ PARTIAL = learning.partial(
         for name in ("weights", "paid", "before")
         for side in _SIDES
     }
-    | {
-        "squares/forward": Array("float64", ("forward_squares",), low=0, finite=True),
-        "squares/backward": Array("float64", ("backward_squares",), low=0, finite=True),
-        "owed": Array("float64", (2,), low=0, finite=True),
-        "so_far": Array("float64", (2,), finite=True),
-    },
+    | {f"squares/{side}": Array("float64", (f"{side}_squares",), low=0, finite=True) for side in _SIDES}
+    | {"owed": Array("float64", (2,), low=0, finite=True), "so_far": Array("float64", (2,), finite=True)},
 )
 """The kind of file that keeps unfinished work."""
 
 
 def _cost(encoded: Encoded) -> np.ndarray:
-    """About how much work each sentence pair is, int64 (n_pairs,)."""
+    """The approximate number of multiplications for each sentence pair, int64 (n_pairs,)."""
     text, neighbours = encoded
     sizes = np.concatenate([[0], np.cumsum(np.diff(neighbours.row_starts)[text.states])])
     m, n = np.diff(text.starts[STATES]), np.diff(text.starts[OUTPUTS])
@@ -354,9 +343,9 @@ def _learned(direction: Direction, job: Job) -> float:
 class Passes:
     """A learner (see ``corpuscle.learning``) whose sweeps are passes over the text and whose steps are slices of it.
 
-    A row of its history has, for each direction, the mean log-likelihood a token that the batches of the pass had
-    before they were learned from, in agreement with what the other direction thought of their links. ``weights``:
-    those of both directions, at first those to begin with.
+    A row of its history has, for each direction, the mean log-likelihood per token of the batches of the pass, each
+    before it was learned from; in agreement, as guided by the other direction. ``weights``: those of both directions,
+    at first those to begin with.
     """
 
     def __init__(
@@ -381,13 +370,13 @@ class Passes:
         owed, self.directions = arrays.get("owed", np.zeros(2)), []
         for d, (side, each) in enumerate(zip(_SIDES, self.encoded, strict=True)):
             size = len(self.weights[d])
-            first = {"weights": self.weights[d], "paid": np.zeros(size)}
-            first["squares"] = np.zeros(size * self.settings.adaptive)
+            squares = np.zeros(size * self.settings.adaptive)
+            first = {"weights": self.weights[d], "paid": np.zeros(size), "squares": squares}
             state = {name: np.array(arrays.get(f"{name}/{side}", array)) for name, array in first.items()}
             if any(len(state[name]) != len(array) for name, array in first.items()):
                 raise ValueError("it does not fit the text")
             self.weights[d] = state["weights"]
-            learner = kernels.learner_of(state["weights"], state["paid"], state["squares"], float(owed[d]))
+            learner = kernels.learner_of(**state, owed=float(owed[d]))
             self.directions.append(Direction(*each, self.shapes[d], learner, workspace(*each, self.shapes[d])))
 
     def steps(self, sweep: int) -> int:
@@ -409,7 +398,7 @@ class Passes:
             for one in self.directions:
                 kernels.settle(one.learner)
             self._before = [one.learner.weights.copy() for one in self.directions]
-            self._read(guided(self.encoded, self.shapes, self._before, self.pool))
+            self._go_on_with(guided(self.encoded, self.shapes, self._before, self.pool))
         per_pass = -(-n // settings.batch)
         progress = (sweep * per_pass + np.arange(per_pass)) * settings.batch / n
         rates = settings.rate * settings.decay**progress
@@ -418,8 +407,7 @@ class Passes:
         if not np.isfinite(self.so_far).all():
             raise SettingError(f"the weights ran away; try a smaller rate than {settings.rate}")
 
-    def _read(self, both: list[Encoded]) -> None:
-        """Let both directions go on with these texts."""
+    def _go_on_with(self, both: list[Encoded]) -> None:
         self.directions = [one._replace(text=each.text) for one, each in zip(self.directions, both, strict=True)]
 
     def finish(self, sweep: int) -> np.ndarray:
@@ -428,11 +416,11 @@ class Passes:
         return row
 
     def likelihood(self) -> np.ndarray:
-        """The log-likelihood a token of the final weights, float64 (2,); nothing is learned any more."""
+        """The log-likelihood per token under the final weights, float64 (2,); nothing is learned any more."""
         for one in self.directions:
             kernels.settle(one.learner)
             one.learner.clock[0] = -1  # from now on it only reads
-        self._read(self.encoded)
+        self._go_on_with(self.encoded)
         total, batch = np.zeros(2), self.settings.batch
         for first, last in _slices(self.cost, batch):
             job = Job(np.arange(self.n), first, last, batch, np.zeros(0), 0.0)
@@ -440,11 +428,10 @@ class Passes:
         return total / self.tokens
 
     def state(self) -> dict[str, np.ndarray]:
-        """What both directions have learned, and what they thought before the pass."""
+        """What both directions have learned, and their weights before the pass."""
         state = {f"before/{side}": each for side, each in zip(_SIDES, self._before, strict=False)}
         for side, one in zip(_SIDES, self.directions, strict=True):
-            weights, paid, squares = one.learner.weights, one.learner.paid, one.learner.squares
-            state |= {f"weights/{side}": weights, f"paid/{side}": paid, f"squares/{side}": squares}
+            state |= {f"{name}/{side}": getattr(one.learner, name) for name in ("weights", "paid", "squares")}
         state["owed"] = np.array([float(one.learner.owed[0]) for one in self.directions])
         return state | {"so_far": self.so_far}
 
@@ -455,7 +442,7 @@ class Passes:
             self._before = [np.array(arrays[f"before/{side}"]) for side in _SIDES]
             if [len(each) for each in self._before] != [len(each) for each in self.weights]:
                 raise ValueError("it does not fit the text")
-            self._read(guided(self.encoded, self.shapes, self._before, self.pool))
+            self._go_on_with(guided(self.encoded, self.shapes, self._before, self.pool))
 
 
 def _slices(cost: np.ndarray, batch: int) -> list[tuple[int, int]]:
@@ -499,7 +486,7 @@ def _unlinked(text: Text, links: np.ndarray) -> np.ndarray:
 
 
 def guided(encoded: list[Encoded], shapes: list[Shape], weights: list[np.ndarray], pool: Workers) -> list[Encoded]:
-    """Both directions of a text without empty sentences, each with what the other one's weights say about it."""
+    """Both directions of a text without empty sentences, each guided by the links that the other one's weights give."""
     links = list(pool.scatter([0, 1]).map(lambda d: link_probabilities(encoded[d], shapes[d], weights[d])[0]))
     result = []
     for one, other, theirs in zip(encoded, encoded[::-1], links[::-1], strict=True):

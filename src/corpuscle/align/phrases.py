@@ -9,7 +9,6 @@ A table of hierarchical rules has phrase pairs with gaps, and the same features.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -17,7 +16,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from corpuscle.align.kernels.links import PAD, SYMBOLS, Texts, extract_rules, number_rows, patterns
+from corpuscle.align.kernels.links import PAD, SYMBOLS, extract_rules, number_rows, patterns
 from corpuscle.compiled import frozen
 from corpuscle.engine.phrase_decoding import Options, find_nodes
 from corpuscle.engine.phrase_extraction import (
@@ -139,11 +138,6 @@ class PhraseTable:
         )
         return options, kept
 
-    def without_pieces(self) -> PhraseTable:
-        """The table without its pieces, where no model needs them."""
-        starts, pieces = _no_pieces(len(self))
-        return dataclasses.replace(self, piece_starts=starts, pieces=pieces)
-
     def matching(self, corpus: Corpus) -> np.ndarray:
         """Which entries have a source phrase that occurs in a text in the source vocabulary, bool (entries,)."""
         nodes = np.zeros(len(self.trie.symbols), bool)
@@ -187,7 +181,7 @@ _ESCAPES = str.maketrans({"&": "&amp;", "|": "&#124;", "[": "&#91;", "]": "&#93;
 
 
 def escaped(word: str) -> str:
-    """A word as it can stand in a table between bars, beside gaps in brackets.
+    """A word without the bars and brackets that separate fields and mark gaps.
 
     >>> escaped("a|b")
     'a&#124;b'
@@ -209,10 +203,6 @@ def merged_links(bitext: Bitext, alignments: Sequence[Alignments]) -> tuple[Bite
     text = bitext if len(alignments) == 1 else bitext.select(each)
     links = Alignments.concatenated([own.sorted() for own in alignments])
     return text, links, np.full(len(each), 1.0 / len(alignments))
-
-
-def _no_pieces(entries: int) -> tuple[np.ndarray, np.ndarray]:
-    return frozen(np.zeros(entries + 1), np.int64), frozen(np.empty(0), np.int32)
 
 
 def _best_links(key: np.ndarray, count: np.ndarray, lex: np.ndarray) -> np.ndarray:
@@ -256,7 +246,8 @@ def build_table(
     where = np.repeat(picked.target - starts[:-1], np.diff(starts)) + np.arange(starts[-1])
     first_entry = starts_of(np.bincount(node, minlength=len(nodes.symbols)))
     arrays = first_entry, starts, target.tokens[where], count[order], lex[chosen[order]], picked.links
-    return _table(nodes, (*arrays, *_no_pieces(len(chosen)))), picked
+    no_pieces = np.zeros(len(chosen) + 1), np.empty(0)
+    return _table(nodes, (*arrays, *no_pieces)), picked
 
 
 _TABLE = {
@@ -269,7 +260,7 @@ _TABLE = {
     "piece_starts": Array("int64", ("entries+1",), offsets_into="entry_pieces"),
     "pieces": Array("int32", ("entry_pieces",), low=3, high="piece_types+3"),
 }
-"""The arrays of a ``PhraseTable``, in their order, besides its trie."""
+"""The arrays of a ``PhraseTable``, in their order, without its trie."""
 
 
 def _table(trie: Trie, arrays: Sequence[np.ndarray]) -> PhraseTable:
@@ -361,7 +352,7 @@ def build_rules(bitext: Bitext, alignments: Alignments, weights: np.ndarray, lon
     links that a rule has in different places the most frequent stay, of those the ones with the largest lex(e|f)."""
     source, target = bitext.source, bitext.target
     pairs = linked(alignments.links, alignments.starts, source.sentence_starts, target.sentence_starts)
-    rows, links, counts = extract_rules(pairs, Texts(source.tokens, target.tokens), weights, longest)
+    rows, links, counts = extract_rules(pairs, source.tokens, target.tokens, weights, longest)
     f, e = (np.ascontiguousarray(side) for side in (rows[:, :SYMBOLS], rows[:, SYMBOLS:]))
     n = np.arange(len(f))
     lengths = [(side != PAD).sum(axis=1).astype(np.int32) for side in (f, e)]

@@ -28,7 +28,7 @@ _MOST_VOTES = 255
 
 
 def check_choice(what: str, value: str, choices: tuple[str, ...]) -> None:
-    """Complain about a value that is none of the choices."""
+    """An error if a value is none of the choices."""
     if value not in choices:
         raise SettingError(f"{what} is one of {', '.join(choices)}, not {value!r}")
 

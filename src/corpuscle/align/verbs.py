@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
@@ -61,12 +62,6 @@ def _figures(model: Aligner) -> dict[str, Any]:
     return {"method": model.method, **counted, **learned}
 
 
-def _unweighted(links: Alignments) -> Alignments:
-    from dataclasses import replace
-
-    return replace(links, weights=None)
-
-
 @trains(
     "align",
     "align train old.src old.tgt -o pairs.align\n"
@@ -85,7 +80,7 @@ def train(
 
     model.fit(pairs, checkpoint=keep.checkpoint(model, pairs))
     if links is not None:
-        write_pharaoh(_unweighted(model.align(pairs, symmetrise)), links)
+        write_pharaoh(replace(model.align(pairs, symmetrise), weights=None), links)
     return Learned(model, _figures(model))
 
 
@@ -96,9 +91,7 @@ def apply(
     *,
     symmetrise: str = _SYMMETRISE,
     decode: str = setting(
-        "viterbi: the best link of each word; posterior: all above the threshold.",
-        default="viterbi",
-        choices=DECODINGS,
+        "viterbi: the best link of each word; posterior: all above the threshold.", default="viterbi", choices=DECODINGS
     ),
     threshold: float = setting("The least probability of a link, where that decides.", default=0.5, metavar="P"),
     weights: bool = setting("Write i-j:probability.", default=False),
@@ -127,7 +120,7 @@ def apply(
         return Table(("line", "rank", "probability", "links"), rows, heading=False)
     found = model.align_all(pairs, (symmetrise,) if all is None else WAYS, decode, threshold)
     for how, links in found.items():
-        found[how] = model.weighted(links, pairs) if weights else _unweighted(links)
+        found[how] = model.weighted(links, pairs) if weights else replace(links, weights=None)
     if min_confidence > 0:
         sure = model.confidence(pairs) >= min_confidence
         found = {how: links.filtered(sure[links.pairs]) for how, links in found.items()}
@@ -359,12 +352,12 @@ def links_of(given: Any, pairs: Bitext) -> Alignments:
 
 
 def _name_of(given: Any) -> Any:
-    """The path of links that were given as a file."""
+    """The path of links from a file, None for others."""
     return given if isinstance(given, str | PathLike) else None
 
 
 def _links(given: Any, sentences: int | None = None) -> Alignments:
-    """Links, of one sentence pair at least: as they are, or from a file in either format."""
+    """Links of at least one sentence pair: as they are, or from a file in either format."""
     from corpuscle.text.alignments import read_links
 
     links = given if _name_of(given) is None else read_links(given, sentences)
@@ -374,7 +367,7 @@ def _links(given: Any, sentences: int | None = None) -> Alignments:
 
 
 def _check_links(wanted: Alignments, found: Alignments, gold: Any, links: Any, pairs: Bitext | None) -> None:
-    """Complain about links of other sentence pairs than those of the gold links, or of the text."""
+    """An error if the links are not those of the same sentence pairs as the gold links, and as the text."""
     if len(wanted) != len(found):
         others = f"{_name_of(gold) or 'the gold file'} has {len(wanted)}"
         raise InputError(_name_of(links), None, f"links of {len(found)} sentence pairs, but {others}")

@@ -45,7 +45,7 @@ def each_of(links: Links) -> list[Alignments]:
 
 
 class Translator(TextSettings, Seeded, Model):
-    """What all translators have in common.
+    """The base of translators.
 
     ``NEURAL``: whether it is made of networks; ``MEANINGLESS``: options that mean nothing to it, and why.
     """
@@ -79,7 +79,7 @@ class Translator(TextSettings, Seeded, Model):
 
     @staticmethod
     def _usable(bitext: Bitext) -> np.ndarray:
-        """The numbers of the pairs that can be learned from."""
+        """The numbers of the pairs that can be learned from, int64."""
         lengths = np.column_stack([bitext.source.lengths, bitext.target.lengths])
         usable = np.flatnonzero(((lengths > 0) & (lengths <= LONGEST)).all(axis=1))
         if len(usable) < FEWEST:
@@ -90,13 +90,13 @@ class Translator(TextSettings, Seeded, Model):
         return usable
 
     def _held_out(self, usable: np.ndarray, most: int) -> np.ndarray:
-        """A seeded tenth of the pairs, but not more than so many."""
+        """A seeded tenth of the pairs, at most ``most``."""
         count = max(1, min(len(usable) // 10, most))
         return np.sort(Random(self.seed, "translate/held out").shuffled(usable.tolist())[:count])
 
     @staticmethod
     def _development(pairs: Bitext, purpose: str) -> Bitext:
-        """Those of the development pairs that have both sides."""
+        """The development pairs of which neither side is empty."""
         kept = np.flatnonzero((pairs.source.lengths > 0) & (pairs.target.lengths > 0))
         if not len(kept):
             raise pairs.error(f"the development pairs are empty, and there is nothing to {purpose} on")
@@ -105,7 +105,7 @@ class Translator(TextSettings, Seeded, Model):
     def _remember(
         self, bitext: Bitext, tuning: Bitext, dev: Bitext | None, links: Links | None, **figures: int
     ) -> None:
-        """Keep hashes of the sentences, and where the model comes from; ``figures``: how much there was."""
+        """Keep hashes of the sentences, and the provenance of the model, ``figures`` included."""
         self.items_, self.tuning_items_ = item_hashes(bitext.source), item_hashes(tuning.source)
         signature = self.signature(bitext, dev, links)
         self.provenance_ = {"sentence_pairs": len(bitext), **figures, "signature": signature}

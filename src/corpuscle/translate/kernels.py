@@ -32,17 +32,15 @@ from corpuscle.engine.phrase_decoding import (
     Options,
     Stacks,
     begin,
-    best_end,
     find_nodes,
     floor,
     new_stacks,
     offer,
     open_stack,
-    search,
     settle,
     stack_of,
 )
-from corpuscle.transliterate.kernels.monotone import MOST_POPS, Derivations, Sequences, decoded
+from corpuscle.transliterate.kernels.monotone import Derivations, Sequences, best_derivations, decoded
 
 MOST_DISTORTION = 8
 """No limit is larger: the window is part of a number of 31 bits."""
@@ -89,7 +87,7 @@ class Problem(NamedTuple):
 
 
 class Work(NamedTuple):
-    """Where a sentence of at most N words is worked on.
+    """Buffers for a sentence of at most N words.
 
     - ``stacks``; ``nodes``: int64 (N, longest), the trie node of the k + 1 words from p on, or -1; ``ranked``: int64,
       ``values``: float64 (N, longest, most options of a node), its options, best first;
@@ -114,14 +112,14 @@ def _packed(state, g, window, e, limit):
 
 @part(bare=True)
 def _coverage(packed, limit):
-    """g, window and e of a number."""
+    """The inverse of ``_packed``: g, window and e."""
     g = (packed & 4294967295) >> 13
     return g, (packed >> 5) & 255, (packed & 31) + g - limit
 
 
 @part(bare=True)
 def _after(g, window, p, end):
-    """g and window when the words p..end-1 have been covered, too."""
+    """g and window after the words p..end-1 have been covered, too."""
     if p > g:  # g is still open
         for x in range(p, end):
             window |= 1 << (x - g - 1)
@@ -139,7 +137,7 @@ def _rest(future, g, window, n):
     """The estimate of all words that are not covered."""
     total, first = 0.0, g
     p = g + 1
-    while window:
+    while window:  # a covered word ends the open stretch before it
         if window & 1:
             total += future[first, p]
             first = p + 1
@@ -150,7 +148,7 @@ def _rest(future, g, window, n):
 
 @kernel
 def estimate(options, language):
-    """The log probability of every option's target without anything before it, float64 (options,)."""
+    """The log probability of every option's target in an empty context, float64 (options,)."""
     out = np.empty(len(options.scores))
     for option in range(len(out)):
         state, total = np.int64(ROOT), 0.0
@@ -163,7 +161,7 @@ def estimate(options, language):
 
 @part(bare=True)
 def _prepare(problem, n, copies, work):
-    """Fill ``ranked``, ``values`` and ``future``: what can be said about all stretches before searching."""
+    """Fill ``ranked``, ``values`` and ``future``, which do not depend on the search."""
     options, limits = problem.options, problem.limits
     for i in range(n):
         work.future[i, i] = 0.0
@@ -197,7 +195,7 @@ def _prepare(problem, n, copies, work):
 
 @part(bare=True)
 def _known(word, limits):
-    """A target word as the language model knows it."""
+    """The symbol of a target word in the language model, 0 for words that it does not know."""
     return np.int32(word) if word < limits.types else np.int32(0)
 
 
@@ -279,20 +277,20 @@ def _forward(problem, source, copies, work):
 
 
 @part(bare=True)
-def _segment(problem, stacks, back, into, option, out, at):
-    length = stack_of(stacks.first, into) - stack_of(stacks.first, back)
-    _, _, end = _coverage(stacks.states[into], problem.limits.distortion)
-    out.segments[at, 0], out.segments[at, 1], out.segments[at, 2] = option, end - length, length
-
-
-@part(bare=True)
-def _write(problem, score, row, first, last, out):
-    """Write the score and log probabilities of a translation, whose segments, first..last-1, are written."""
-    out.segment_starts[row + 1], out.scores[row] = last, score
-    options, limits = problem.options, problem.limits
+def _write(problem, stacks, score, steps, row, out):
+    """Write a translation: its score, the log probability of its words, the distance of its jumps and its segments."""
+    options, limits, begin = problem.options, problem.limits, out.segment_starts[row]
+    out.segment_starts[row + 1], out.scores[row] = begin + len(steps), score
     state, total, jumps, e = np.int64(limits.initial), 0.0, 0, 0
-    for s in range(first, last):
-        option = out.segments[s, 0]
+    for s in range(len(steps)):
+        before, after, option = steps[s, 0], steps[s, 1], steps[s, 2]
+        length = stack_of(stacks.first, after) - stack_of(stacks.first, before)
+        _, _, end = _coverage(stacks.states[after], limits.distortion)
+        out.segments[begin + s, 0], out.segments[begin + s, 1], out.segments[begin + s, 2] = (
+            option,
+            end - length,
+            length,
+        )
         if option < 0:
             state, logp = step(problem.language, state, _known(-1 - option, limits))
             total += logp
@@ -300,8 +298,8 @@ def _write(problem, score, row, first, last, out):
             for i in range(options.target_starts[option], options.target_starts[option + 1]):
                 state, logp = step(problem.language, state, options.targets[i])
                 total += logp
-        jumps += abs(out.segments[s, 1] - e)
-        e = out.segments[s, 1] + out.segments[s, 2]
+        jumps += abs(end - length - e)
+        e = end
     out.logs[row, 0] = total + step(problem.language, state, np.int32(limits.end))[1]
     out.logs[row, 1] = -jumps
 
@@ -310,41 +308,18 @@ def _write(problem, score, row, first, last, out):
 def _decode(problem, sentences, sentence, work, out):
     """Write the best translations of the sentences from ``sentence`` on after those before it, which are there; returns
     the sentence before which there was no room for edges, or how many there are."""
-    rows, stacks = out.starts[sentence], work.stacks
-    at = out.segment_starts[rows]
+    row = out.starts[sentence]
     while sentence < len(sentences.starts) - 1:
         a, b = sentences.starts[sentence], sentences.starts[sentence + 1]
-        n = b - a
         n_edges = _forward(problem, sentences.tokens[a:b], sentences.copies[a:b], work)
         if n_edges == NO_ROOM:
             break
-        if n > 0 and problem.limits.n_best == 1:
-            best, score = best_end(stacks, work.endings, n)
-            first, last = at, best
-            while last > 0:
-                at, last = at + 1, stacks.back[last]
-            last = best
-            for s in range(at - 1, first - 1, -1):
-                _segment(problem, stacks, stacks.back[last], last, stacks.choice[last], out, s)
-                last = stacks.back[last]
-            _write(problem, score, rows, first, at, out)
-            rows += 1
-        elif n > 0:
-            ranked, items, done = search(
-                problem.options, problem.limits, stacks.first[: n + 2], work.endings, stacks.scores,
-                stacks.edges[:, :n_edges], MOST_POPS,
-            )  # fmt: skip
-            for item in done:
-                first, follower = at, item
-                while items.edges[follower] >= 0:
-                    edge = items.edges[follower]
-                    into, back = np.int64(ranked[0, edge]), np.int64(ranked[1, edge])
-                    _segment(problem, stacks, back, into, np.int64(ranked[2, edge]), out, at)
-                    at, follower = at + 1, items.following[follower]
-                _write(problem, items.after[item] + stacks.scores[0], rows, first, at, out)
-                rows += 1
+        steps, starts, scores = best_derivations(problem, work, b - a, n_edges)
+        for k in range(len(scores)):
+            _write(problem, work.stacks, scores[k], steps[starts[k] : starts[k + 1]], row, out)
+            row += 1
         sentence += 1
-        out.starts[sentence] = rows
+        out.starts[sentence] = row
     return sentence
 
 

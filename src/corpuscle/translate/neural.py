@@ -32,7 +32,7 @@ from corpuscle.translate.base import Links, Translation, Translator, each_of
 from corpuscle.translate.settings import NeuralSettings
 
 VALIDATION = 500
-"""At most so many pairs are held out to stop the training."""
+"""The largest number of pairs that are held out to stop the training."""
 
 DEFAULT_MERGES = 5000
 
@@ -111,7 +111,7 @@ class NeuralTranslator(NeuralSettings, Networks, Translator):
         return figures, f"{len(self.vocab_):,} pieces, BLEU {bleu} held out, without a beam"
 
     def _lessons(self, part: Bitext, validation: Bitext, linked: Alignments | None) -> Lessons:
-        """Pairs as pieces, and which of them are linked; the shortlist of what was linked."""
+        """Pairs as pieces, and which of these are linked; learns the shortlist."""
         rows, kept = self._rows(part)
         held, _ = self._rows(validation)
         matrices = None if linked is None else _matrices(part, self.subwords_, linked, kept)
@@ -132,7 +132,7 @@ class NeuralTranslator(NeuralSettings, Networks, Translator):
     def _listed(
         self, rows: Sequence[tuple[np.ndarray, np.ndarray]], matrices: Sequence[np.ndarray] | None
     ) -> Shortlist:
-        """The targets that each piece was linked to, the most frequent ones for all; an empty list without links."""
+        """The targets that each piece was linked to, and the most frequent ones; an empty list without links."""
         size = len(self.vocab_)
         if matrices is None:
             return Shortlist(np.zeros(0, np.int32), np.full((size, 0), -1, np.int32))
@@ -200,7 +200,7 @@ class NeuralTranslator(NeuralSettings, Networks, Translator):
 
 
 def _counts(pairs: Bitext) -> dict[str, int]:
-    """How often each word stands on either side."""
+    """The frequency of each word, on both sides together."""
     counts: Counter[str] = Counter()
     for side in pairs.source, pairs.target:
         numbers = np.bincount(side.tokens, minlength=len(side.vocab)).tolist()

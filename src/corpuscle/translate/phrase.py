@@ -32,8 +32,8 @@ from corpuscle.text.vocab import END, FIRST, Vocab
 from corpuscle.translate.base import Links, Translation, Translator, each_of
 from corpuscle.translate.kernels import Limits, Problem, decode, estimate
 from corpuscle.translate.settings import PhraseSettings
-from corpuscle.transliterate import HISTORY, Found, PhraseTransliterator, Tuner
-from corpuscle.transliterate.decoding import PhraseDecoder, Tuned
+from corpuscle.transliterate import PhraseTransliterator
+from corpuscle.transliterate.decoding import HISTORY, Found, PhraseDecoder, Tuned
 
 _WORK = 10_000
 """Beam times words of a chunk: a call of the kernel stays below half a second."""
@@ -50,7 +50,7 @@ class Decoder(PhraseDecoder):
         self.estimates = frozen(estimate(self.options, lm.automaton_), np.float64)
 
     def unknown(self, sentences: list[list[str]]) -> list[str]:
-        """The different words for which the table has nothing when they stand alone."""
+        """The different words that the table cannot translate on their own."""
         first, roots = self.options.first_option, self.table.trie.roots
         filled = np.flatnonzero(np.diff(first[: roots + 1]))
         known = set(self.source.decode(self.table.trie.symbols[filled]))
@@ -63,12 +63,7 @@ class Decoder(PhraseDecoder):
         return Vocab.from_words([*own.strings[FIRST:], *new])
 
     def decode(
-        self,
-        sentences: list[list[str]],
-        outputs: Vocab,
-        written: Mapping[str, str],
-        pool: Workers,
-        n_best: int = 1,
+        self, sentences: list[list[str]], outputs: Vocab, written: Mapping[str, str], pool: Workers, n_best: int = 1
     ) -> Found:
         """The best translations of some sentences, in the words of ``outputs``."""
         corpus = Corpus.from_sentences(sentences, self.source)
@@ -110,11 +105,7 @@ class PhraseTranslator(PhraseSettings, Tuned, Translator):
     """
 
     KIND: ClassVar[Kind] = Kind(
-        "translate.phrase",
-        1,
-        {**TABLE_ARRAYS, **ITEMS, **HISTORY},
-        components={"lm": (NgramModel.KIND,)},
-        check=_check,
+        "translate.phrase", 1, {**TABLE_ARRAYS, **ITEMS, **HISTORY}, components={"lm": (NgramModel.KIND,)}, check=_check
     )
     FEATURES: ClassVar[tuple[str, ...]] = FEATURES
     NEURAL: ClassVar[bool] = False
@@ -152,7 +143,6 @@ class PhraseTranslator(PhraseSettings, Tuned, Translator):
         return self
 
     def _learn(self, bitext: Bitext, pairs: np.ndarray) -> None:
-        """Phrase table and language model of some pairs."""
         self.__dict__.pop("decoder", None)
         part = bitext.select(pairs)
         part = Bitext(part.source.counted(), part.target.counted())
@@ -168,20 +158,15 @@ class PhraseTranslator(PhraseSettings, Tuned, Translator):
 
     def _tune(self, pairs: Bitext, checkpoint: Checkpoint) -> None:
         pairs = self._development(pairs, "tune")
-        sources, targets = list(pairs.source), list(pairs.target)
+        sources = list(pairs.source)
         written = {word: word for word in self.decoder.unknown(sources)}
         outputs = self.decoder.outputs(written)
         free = np.array([True] * 7 + [self.distortion > 0])
 
-        def decode(weights: np.ndarray) -> Found:
-            return self._decoder(weights).decode(sources, outputs, written, pool, self.tuning_nbest)
+        def decode(decoder: Decoder, pool: Workers) -> Found:
+            return decoder.decode(sources, outputs, written, pool, self.tuning_nbest)
 
-        with workers(self.workers, self.cluster) as pool:
-            references = [[target] for target in targets]
-            tuner = Tuner(references, outputs, "bleu", free, self.restarts, self.seed, pool)
-            self.history_ = tuner.run(self.weights_ * free, decode, self.rounds, checkpoint)
-        if self.history_:
-            self.set_weights(self.history_[-1].weights)
+        self._find_weights([[target] for target in pairs.target], outputs, "bleu", free, decode, checkpoint)
 
     def _unfinished(self) -> Kind:
         return partial("translate.phrase", {})  # the rounds of tuning; links and tables are made again

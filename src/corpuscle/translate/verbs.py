@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 
 def _meant(model: Translator, **options: Any) -> dict[str, Any]:
-    """Those of the options that were given, which all must mean something to the model."""
+    """The options that are set; an error if one of them means nothing to the model."""
     given = {name: value for name, value in options.items() if value}
     for name in given.keys() & model.MEANINGLESS.keys():
         raise SettingError(f"{option_of(name)} {model.MEANINGLESS[name]}")
@@ -115,12 +115,7 @@ def apply(
     return Table(("line", "rank", "score", "target"), rows, heading=False)
 
 
-@verb(
-    "translate",
-    "translate evaluate new.tgt --model draft.translate --source new.src",
-    work=True,
-    overlap="source",
-)
+@verb("translate", "translate evaluate new.tgt --model draft.translate --source new.src", work=True, overlap="source")
 def evaluate(
     reference: Sequence[str] = names(),
     found: Sequence[str] | None = names(metavar="OUTPUT", default=None),
@@ -160,7 +155,7 @@ def evaluate(
 
 
 def _check(found: Any, reference: Any) -> None:
-    """Complain about different numbers of sentences, or none."""
+    """An error if the numbers of sentences differ, or are zero."""
     from corpuscle.text.origin import error_about
 
     if len(found) != len(reference):

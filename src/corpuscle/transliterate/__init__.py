@@ -6,8 +6,7 @@
 - ``LetterMap``: every letter by its most frequent counterpart, to compare with;
 - ``read_names``, ``write_results``, ``read_results``: TSV and the XML of the NEWS shared tasks;
 - ``reversed_pairs``: the way back; ``draw_lattice``, ``draw_attention``: pictures of how a name is written;
-- ``with_case``, ``capitalised_like``: what was written with the capitals of the names;
-- ``Tuner``, ``Round``, ``Found``, ``HISTORY``: tuning weights on n best lists, which translation does, too.
+- ``with_case``, ``capitalised_like``: what was written with the capitals of the names.
 
 How good candidates are is measured by ``corpuscle.measure.news_measures``.
 """
@@ -27,7 +26,6 @@ if TYPE_CHECKING:
         write_results,
     )
     from corpuscle.transliterate.combination import COMBINED_FEATURES, CombinedTransliterator
-    from corpuscle.transliterate.decoding import HISTORY, UNKNOWN_FEATURE, Found, Round, Tuner
     from corpuscle.transliterate.links import LetterMap
     from corpuscle.transliterate.neural import NeuralTransliterator, Synthetic
     from corpuscle.transliterate.phrase import FEATURES, PhraseTransliterator, draw_lattice

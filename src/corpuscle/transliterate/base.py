@@ -1,5 +1,5 @@
-"""What all transliterators share: candidates, ranked ways to write a name; names they have seen; the way
-back; and what is written as the XML of the NEWS tasks."""
+"""What all transliterators share: candidates, ranked ways to write a name; which names they have learned from; the way
+back; and the XML of the NEWS tasks."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from abc import abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple
-from xml.sax.saxutils import escape, quoteattr
+from xml.sax.saxutils import escape
 
 from corpuscle.errors import InputError, SettingError, warn
 from corpuscle.model import Model
@@ -34,7 +34,7 @@ class Candidate(NamedTuple):
 
 
 class Transliterator(SpellingSettings, Model):
-    """What learns from pairs of names, and which names it has seen.
+    """The base of transliterators.
 
     ``NEURAL``: whether networks write, or take part: they warn of unknown letters by themselves, and what has only
     networks can learn from names of one side, too. ``MEANINGLESS``: options of ``transliterate`` that mean nothing, and
@@ -43,10 +43,6 @@ class Transliterator(SpellingSettings, Model):
 
     NEURAL: ClassVar[bool] = False
     MEANINGLESS: ClassVar[Mapping[str, str]] = {}
-
-    def summary(self) -> tuple[dict[str, Any], str]:
-        """What there is to say about a new model: figures, and in words."""
-        raise TypeError(f"{type(self).__name__} does not say what it has learned")
 
     def member(self, method: str) -> Any:
         """The model of a method: this one, unless it is made of several."""
@@ -78,18 +74,16 @@ class Transliterator(SpellingSettings, Model):
 
     @abstractmethod
     def _written(self, *names_and_count: Any, **given: Any) -> list[list[Candidate]]:
-        """The n best ways to write a list of names; ``given``: those of the options that mean something."""
+        """The n best ways to write a list of names; ``given``: the options that mean something to this model."""
 
     @property
+    @abstractmethod
     def known_letters(self) -> Vocab:
         """The letters of sources in the pairs that were learned from."""
-        raise TypeError(f"{type(self).__name__} does not say which letters it knows")
 
     def unknown_letters(self, names: Iterable[str]) -> Counter[str]:
-        """The letters of names that were in no pair, and in how many names each is: they are copied or left out.
-
-        Spaces and what is neither a letter nor a mark (hyphens, digits) is copied by right.
-        """
+        """The letters of names that were in no pair, with the number of names that have each: they are copied or left
+        out. Spaces and what is neither a letter nor a mark (hyphens, digits) are always copied, and not among them."""
         found: Counter[str] = Counter()
         for name in names:
             letters = {letter for word in self.spelling.normal(name).split() for letter in self.spelling.symbols(word)}
@@ -105,7 +99,7 @@ class Transliterator(SpellingSettings, Model):
 
     @staticmethod
     def _check_size(pairs: Sequence[Pair], fewest: int, few: int, advice: str) -> None:
-        """With fewer than ``fewest`` pairs there is nothing to learn; with ``few`` the result is poor."""
+        """An error for fewer than ``fewest`` pairs, a warning for fewer than ``few``."""
         if len(pairs) < fewest:
             raise error_about(pairs, f"only {len(pairs)} pairs; at least {fewest} are needed")
         if len(pairs) < few:
@@ -190,7 +184,7 @@ def read_names(path: AnyPath) -> list[Pair]:
     return read_name_pairs(path, None)
 
 
-def result_lines(names: Iterable[tuple[str, Sequence[Candidate]]], run: str = "1") -> Iterator[str]:
+def result_lines(names: Iterable[tuple[str, Sequence[Candidate]]]) -> Iterator[str]:
     """Ranked candidates as the NEWS tasks want them, line by line: the rank of a target is its ID.
 
     A character that XML cannot hold becomes U+FFFD, with a warning.
@@ -205,7 +199,7 @@ def result_lines(names: Iterable[tuple[str, Sequence[Candidate]]], run: str = "1
 
     yield '<?xml version="1.0" encoding="UTF-8"?>'
     yield (
-        f'<TransliterationTaskResults SourceLang="" TargetLang="" GroupID="Corpuscle" RunID={quoteattr(run)} '
+        '<TransliterationTaskResults SourceLang="" TargetLang="" GroupID="Corpuscle" RunID="1" '
         'RunType="Standard" Comments="">'
     )
     for number, (source, candidates) in enumerate(names, 1):
@@ -219,10 +213,10 @@ def result_lines(names: Iterable[tuple[str, Sequence[Candidate]]], run: str = "1
         warn(f"characters that XML cannot hold are written as U+FFFD: {replaced}")
 
 
-def write_results(names: Iterable[tuple[str, Sequence[Candidate]]], path: AnyPath, run: str = "1") -> None:
+def write_results(names: Iterable[tuple[str, Sequence[Candidate]]], path: AnyPath) -> None:
     """Write ranked candidates as the NEWS tasks want them, see ``result_lines``."""
     with write_atomically(path, "w") as output:
-        output.writelines(f"{line}\n" for line in result_lines(names, run))
+        output.writelines(f"{line}\n" for line in result_lines(names))
 
 
 def read_results(path: AnyPath) -> list[list[str]]:

@@ -108,7 +108,7 @@ class CombinedTransliterator(CombinationSettings, Weighted, Transliterator):
         return self.phrase_ if method == "phrase" else self.neural_
 
     def with_models(self, phrase: PhraseTransliterator, neural: NeuralTransliterator) -> Self:
-        """The weights of this one for other models of the same kinds, such as those learned from more names."""
+        """These weights for other models of the same kinds, such as those learned from more names."""
         other = self.replace()
         other.phrase_, other.neural_, other.weights_ = phrase, neural, self.weights_
         other.items_ = np.unique(np.concatenate([phrase.items_, neural.items_]))

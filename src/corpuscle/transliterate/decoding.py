@@ -1,6 +1,6 @@
-"""Decoding and tuning: a phrase table, a language model and weights, ready to rewrite words, many at a time, by several
-workers; and weights that suit development words (or sentences): decode them, pool the candidates, find better weights,
-and again until no round gains anything.
+"""Decoding and tuning: a phrase table, a language model and weights, ready to rewrite many words at a time, by several
+workers; and the weights that are best for development words (or sentences): decode them, pool the candidates, find
+better weights, and again until no round gains anything.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from corpuscle.measure.overlaps import Candidates, bleu_statistics, f_statistics
 from corpuscle.model import Array, Arrays, Container, Inner, Record
 from corpuscle.model.saved import Saved
 from corpuscle.random import Random
-from corpuscle.scale import Workers, chunks_of
+from corpuscle.scale import Workers, chunks_of, workers
 from corpuscle.text.corpus import Corpus, items_of, starts_of
 from corpuscle.text.vocab import END, FIRST, UNKNOWN, Vocab
 from corpuscle.text.wording import number
@@ -31,10 +31,10 @@ from corpuscle.transliterate.kernels.windows import Windows
 from corpuscle.transliterate.settings import PhraseSettings
 
 UNKNOWN_FEATURE = -5.0
-"""What each of the table's features is for a letter that the table does not cover."""
+"""The value of each of the table's features for a letter that the table does not cover."""
 
 _WORK = 20_000
-"""Beam times letters of a chunk: a call of the kernel stays well below half a second."""
+"""Beam times letters of a chunk: a call of the kernel takes well below half a second."""
 
 
 class Found(NamedTuple):
@@ -42,7 +42,7 @@ class Found(NamedTuple):
 
     - ``starts``: int64 (n_words + 1,), the candidates of each word, best first;
     - ``scores``: float64 (n_candidates,); ``features``: float64 (n_candidates, k);
-    - ``target_starts``: int64 (n_candidates + 1,), ``targets``: int32, what they are;
+    - ``target_starts``: int64 (n_candidates + 1,), ``targets``: int32, their symbols;
     - ``segment_starts``: int64 (n_candidates + 1,), ``segments``: int32 (n_segments, 3): entry of the table (-1 for a
       letter that it does not cover), number of source and of target letters.
     """
@@ -64,7 +64,7 @@ class Found(NamedTuple):
 
 
 class Weighted:
-    """A model whose decisions are weighed: ``weights_`` float64, in the order of its ``FEATURES``."""
+    """A model that decides by a weighted sum of its ``FEATURES``; ``weights_`` float64, in their order."""
 
     FEATURES: ClassVar[tuple[str, ...]]
     weights_: np.ndarray
@@ -75,7 +75,7 @@ class Weighted:
         return dict(zip(self.FEATURES, self.weights_.tolist(), strict=True))
 
     def set_weights(self, weights: Sequence[float] | np.ndarray) -> None:
-        """Put other weights in the place of the learned ones."""
+        """Replace the learned weights."""
         given = np.array(weights, np.float64)
         if given.shape != (len(self.FEATURES),) or not np.isfinite(given).all():
             names = ", ".join(self.FEATURES)
@@ -100,8 +100,8 @@ class PhraseDecoder:
         self, decode: Callable[..., Derivations], problem: Any, corpus: Corpus, copies: np.ndarray, work: int,
         pool: Workers,
     ) -> Found:  # fmt: skip
-        """What ``decode`` finds, in calls of about so much ``work`` (beam times symbols): as features the sums of the
-        table's four over all phrases, the logs of the derivations, and the number of phrases."""
+        """What ``decode`` finds, in calls of about ``work`` (beam times symbols). Features are the sums of the table's
+        four over all phrases, the logs of the derivations, and the number of phrases."""
         chunks, beam = [], problem.limits.beam
         for first, last in pairwise(chunks_of(corpus.lengths * beam, max(work, beam)).tolist()):
             starts = corpus.sentence_starts[first : last + 1]
@@ -165,11 +165,11 @@ HISTORY = {
 }
 
 GAIN = 1e-4
-"""What another round must gain at least."""
+"""The least gain for which there is another round."""
 
 
 class Round(NamedTuple):
-    """What a round has found: its weights, their figure on the pooled candidates, and how many candidates there are."""
+    """The result of a round: its weights, their figure on the pooled candidates, and the number of these."""
 
     weights: np.ndarray
     value: float
@@ -207,14 +207,26 @@ class Tuned(Weighted):
 
     @abstractmethod
     def _decoder(self, weights: np.ndarray) -> Any:
-        """A decoder under some weights."""
+        """A decoder with these weights."""
 
     @cached_property
     def decoder(self) -> Any:
         return self._decoder(self.weights_)
 
+    def _find_weights(
+        self: Any, references: list[list[list[str]]], vocab: Vocab, metric: str, free: np.ndarray,
+        decode: Callable[[Any, Workers], Found], checkpoint: Checkpoint,
+    ) -> None:  # fmt: skip
+        """Tune the ``free`` weights, see ``Tuner``; ``decode``: the candidates of a decoder, found by some workers."""
+        with workers(self.workers, self.cluster) as pool:
+            tuner = Tuner(references, vocab, metric, free, self.restarts, self.seed, pool)
+            start = self.weights_ * free
+            self.history_ = tuner.run(start, lambda w: decode(self._decoder(w), pool), self.rounds, checkpoint)
+        if self.history_:
+            self.set_weights(self.history_[-1].weights)
+
     def _tuning_figures(self, metric: str, name: str) -> tuple[dict[str, Any], str]:
-        """What there is to say about a new model: figures, and words; ``name``: of the tuned figure."""
+        """The figures of a new model, and a sentence; ``name``: of the tuned figure."""
         value = self.history_[-1].value if self.history_ else None
         tuned = "" if value is None else f", {metric} {number(value)} on the pairs it was tuned on"
         figures = {"rounds": len(self.history_), name: value, "weights": self.named_weights}
@@ -222,12 +234,6 @@ class Tuned(Weighted):
 
     def _extra(self) -> dict[str, Any]:
         return {"roots": int(self.table_.trie.roots), "target_types": len(self.lm_.vocab_) - FIRST}
-
-
-def normalised(weights: np.ndarray) -> np.ndarray:
-    """The same weights with absolute values that sum to one: the best candidate stays the best."""
-    size = np.abs(weights).sum()
-    return weights / size if size > 0 else weights
 
 
 def _climb(attempt: int, shared: tuple[mert.Pools, np.ndarray, int, int, int]) -> tuple[float, np.ndarray]:
@@ -241,14 +247,13 @@ def _climb(attempt: int, shared: tuple[mert.Pools, np.ndarray, int, int, int]) -
 
 
 class Tuner(Learner):
-    """Finds weights for development words with accepted targets.
+    """A learner of weights, from development words with accepted targets; a sweep is a round of tuning.
 
     - ``references``: for each word its accepted targets, each a list of letters;
-    - ``metric``: mean log probability of accepted targets; or corpus BLEU of letters (of words, where
-      those are what is written), accuracy, or mean F-score, which
-      have no slope and are raised by line searches from several points;
+    - ``metric``: mean log probability of accepted targets; or corpus BLEU of letters (of words, where those are what is
+      written), accuracy, or mean F-score, which have no slope and are raised by line searches from several points;
     - ``free``: which weights may change, bool (k,); ``restarts``: how many random starting points a round has;
-      ``pool``: who climbs from them.
+      ``pool``: the workers that climb from them.
     """
 
     def __init__(
@@ -262,6 +267,7 @@ class Tuner(Learner):
         pool: Workers,
     ):
         self.metric, self.free, self.restarts, self.seed, self.pool = metric, free, restarts, seed, pool
+        self.quality = mert.BLEU if metric == "bleu" else mert.SHARE
         strange: dict[str, int] = {}
 
         def number(letter: str) -> int:
@@ -274,9 +280,6 @@ class Tuner(Learner):
         self.references = ids, starts_of(map(len, flat)), starts_of(map(len, numbered))
         self.answers = [set(accepted) for accepted in numbered]
         self.candidates: list[dict[bytes, tuple[np.ndarray, np.ndarray]]] = [{} for _ in numbered]
-
-    def __repr__(self) -> str:
-        return f"Tuner({self.metric}, {len(self.answers):,} items)"
 
     def merge(self, found: Found) -> int:
         """Add new candidates to the pools (unique by output and features); returns how many were new."""
@@ -304,26 +307,25 @@ class Tuner(Learner):
         )
 
     def optimise(self, weights: np.ndarray, iteration: int) -> tuple[float, np.ndarray]:
-        """The best weights for the pools that a climb from the present or from a random point finds."""
+        """The best value for the pools, and its weights; by climbs from the present weights and from random points."""
         pools = self.pools()
         result = np.zeros(len(self.free))
         if self.metric == "likelihood":
             logs = np.arange(len(self.free)) < len(self.free) - 1  # the last one is the number of phrases
             value, result[self.free] = likelihood.maximise(pools, weights[self.free], logs[self.free])
             return value, result
-        figure = mert.BLEU if self.metric == "bleu" else mert.SHARE
-        shared = pools, weights[self.free], figure, self.seed, iteration
+        shared = pools, weights[self.free], self.quality, self.seed, iteration
         attempts = self.pool.scatter(range(self.restarts + 1)).map(_climb, shared)
         value, best = max(attempts, key=lambda found: found[0])
-        result[self.free] = normalised(best)
+        result[self.free] = best / (np.abs(best).sum() or 1.0)  # the scale of weights decides nothing
         return value, result
 
     def figure(self, pools: mert.Pools, weights: np.ndarray) -> float:
-        """What some weights are worth on some candidates."""
+        """The metric on the best of some candidates under some weights."""
         if self.metric == "likelihood":
             return likelihood.figure(pools, weights[self.free])[0]
         sums = mert.total(pools, weights[self.free])
-        return float(mert.quality(sums, mert.BLEU if self.metric == "bleu" else mert.SHARE))
+        return float(mert.quality(sums, self.quality))
 
     def run(
         self, weights: np.ndarray, decode: Callable[[np.ndarray], Found], rounds: int, checkpoint: Checkpoint
@@ -361,11 +363,11 @@ class Tuner(Learner):
         self.over = value < before + GAIN or (sweep + 1 < self.rounds and self.merge(self.decode(weights)) == 0)
 
     def state(self) -> dict[str, np.ndarray]:
-        """Nothing but the history, from which the candidates follow."""
+        """Empty: the candidates follow from the history."""
         return {}
 
     def restore(self, arrays: Mapping[str, np.ndarray], sweep: int, number: int) -> None:
-        """Decode again what was decoded in the rounds before, for the sake of their candidates."""
+        """Decode again, round by round, to get the candidates back."""
         history = arrays["history"]
         if not np.isfinite(history).all() or not (np.abs(history[:, 1]) < 1 << 53).all():
             raise ValueError("a round that cannot be")

@@ -34,7 +34,7 @@ from corpuscle.transliterate.preparation import prepare
 from corpuscle.transliterate.settings import ALIGNER, RULES, SpellingSettings
 
 SHAPE_PRIOR = np.array([0.5, 0.2, 0.2, 0.05, 0.04, 0.01])
-"""How much of the probability each shape of ``joint.SHAPES`` has before EM: letters seldom vanish."""
+"""The probability of each shape of ``joint.SHAPES`` before EM: letters seldom vanish."""
 
 
 class JointEM(Learner):
@@ -66,8 +66,8 @@ def align_letters(
     checkpoint: Checkpoint | None = None,
     **work: Any,
 ) -> Alignments:
-    """Align the letters of name pairs. ``symmetrise``, ``rules`` and ``work`` (``workers``, ``cluster``) do not
-    concern the joint aligner, which alone keeps unfinished work in a ``checkpoint``."""
+    """Align the letters of name pairs. Only the joint aligner keeps unfinished work in a ``checkpoint``;
+    ``symmetrise``, ``rules`` and ``work`` (``workers``, ``cluster``) are for the others."""
     if aligner == "joint":
         source, target = bitext.source, bitext.target
         grid = joint.grid(
@@ -78,8 +78,7 @@ def align_letters(
         return _attached(*joint.links(grid, em.probability), bitext)
     from corpuscle.align import align_pairs
 
-    found = align_pairs(bitext, method=aligner, symmetrise=symmetrise, passes=passes, **work).sorted()
-    return repair(found, bitext, rules)
+    return repair(align_pairs(bitext, aligner, symmetrise, passes=passes, **work).sorted(), bitext, rules)
 
 
 def _attached(links: np.ndarray, starts: np.ndarray, bitext: Bitext) -> Alignments:
@@ -132,7 +131,7 @@ class LetterMap(SpellingSettings):
         return self
 
     def transliterate(self, names: Iterable[str]) -> list[list[Candidate]]:
-        """The one way to write each name, with score 0."""
+        """One candidate per name, with score 0; an empty name has none."""
         result = []
         for name in names:
             words = self.spelling.normal(name).split()

@@ -42,24 +42,24 @@ from corpuscle.transliterate.preparation import word_pairs, words_match
 from corpuscle.transliterate.settings import NeuralSettings
 
 STRENGTH = 0.5
-"""The prior counts as much as half a name."""
+"""The weight of the prior, in names."""
 
 
 class Memory:
-    """Words with what stood for them. ``entries``: a vocabulary of word and target with a tab between them, counted."""
+    """Words and their targets. ``entries``: a vocabulary of word and target with a tab between them, with counts."""
 
     def __init__(self, entries: Vocab):
         self.entries = entries
 
     @classmethod
     def of(cls, pairs: Iterable[tuple[str, str]]) -> Memory:
-        """What some pairs of words leave; every pair is one name's."""
+        """The memory of pairs of words, each of them from one name."""
         counts = Counter(map("\t".join, pairs))
         return cls(Vocab.from_words(counts, list(counts.values())))
 
     @cached_property
     def counts(self) -> dict[str, dict[str, int]]:
-        """How often each target stood for a word."""
+        """The number of occurrences of each target of a word."""
         found: dict[str, dict[str, int]] = {}
         for entry, count in zip(self.entries.strings[FIRST:], self.entries.counts[FIRST:].tolist(), strict=True):
             word, _, target = entry.partition("\t")
@@ -67,7 +67,7 @@ class Memory:
         return found
 
     def log(self, word: str, target: str, prior: float) -> float:
-        """The log probability of a target, given the log of what the network says.
+        """The log probability of a target; ``prior``: that of the network.
 
         >>> memory = Memory.of([("road", "r"), ("road", "r"), ("road", "ro")])
         >>> [round(math.exp(memory.log("road", target, math.log(0.7))), 3) for target in ("r", "o")]
@@ -123,7 +123,7 @@ def _check(loaded: Container) -> None:
 
 
 def _memory(loaded: Container) -> Memory:
-    """What a file remembers; older ones have learned without."""
+    """The memory of a file; older files have none."""
     return Memory(Vocab.from_arrays(loaded.arrays, "memory/")) if "memories" in loaded.extra else Memory.of([])
 
 
@@ -168,7 +168,7 @@ class NeuralTransliterator(NeuralSettings, Networks, Transliterator):
         return self.signature(pairs, dev, more) + ("" if helper is None else str(helper.get("signature")))
 
     def check_development(self, dev: Sequence[Pair]) -> None:
-        """An error if nothing can be validated on these pairs."""
+        """An error if the model cannot be validated on these pairs."""
         if not len(dev):
             raise error_about(dev, "the development pairs are empty, and there is nothing to validate on")
         self._rows(dev)
@@ -210,7 +210,7 @@ class NeuralTransliterator(NeuralSettings, Networks, Transliterator):
         return self
 
     def _parts(self, pairs: Iterable[Pair]) -> list[tuple[str, str]]:
-        """Every name, or every word of it, with each of its accepted targets, as often as there are such names."""
+        """Every name, or every word of it, with each of its accepted targets; those of repeated names are repeated."""
         return [
             part
             for source, targets in pairs
@@ -272,8 +272,8 @@ class NeuralTransliterator(NeuralSettings, Networks, Transliterator):
         self._train(lessons, checkpoint, workers=self.workers, cluster=self.cluster)
 
     def _lessons(self, rows: list[tuple[list[str], list[str]]], validation: Sequence[Pair], guided: int) -> Lessons:
-        """Pairs of letters as numbers, with links where so few pairs (``guided``) need them; what is validated on is
-        new, as long as there is anything new."""
+        """Pairs of letters as numbers, with links if there are too few pairs (``guided``) to do without them.
+        Validation is on new names, if there are any."""
         guide = self.guide if self.guide is not None else GUIDE if guided < SMALL else 0.0
         accepted: dict[tuple[str, ...], list[np.ndarray]] = {}
         encode = self.vocab_.encode
@@ -292,7 +292,7 @@ class NeuralTransliterator(NeuralSettings, Networks, Transliterator):
         return _backwards(self.vocab_.decode(symbols))
 
     def _links(self, rows: list[tuple[list[str], list[str]]]) -> list[np.ndarray]:
-        """For each pair a matrix (target letters, source letters): what the aligner links, rows that sum to one."""
+        """For each pair the links of the aligner as a matrix (target letters, source letters) whose rows sum to one."""
         from corpuscle.text.bitext import Bitext
         from corpuscle.text.corpus import Corpus
         from corpuscle.transliterate.links import align_letters
@@ -328,7 +328,7 @@ class NeuralTransliterator(NeuralSettings, Networks, Transliterator):
     def _helper(
         self, training: Sequence[Pair], validation: Sequence[Pair], to_source: bool, checkpoint: Checkpoint
     ) -> NeuralTransliterator:
-        """A single model of the direction that makes the missing side."""
+        """A single model of the direction that writes the missing side."""
         helper = self.replace(ensemble=1, right_to_left=0, oversample=None, whole_names=not self._by_word)
         pairs, held = (reversed_pairs(training), reversed_pairs(validation)) if to_source else (training, validation)
         rows = helper._rows(pairs)

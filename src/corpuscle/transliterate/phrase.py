@@ -6,7 +6,7 @@ model), that of the same pieces among the source letters around them (the contex
 Phrases and weights are those of statistical machine translation (Koehn, Och and Marcu 2003; Och 2003) on letters; the
 joint model is that of Bisani and Ney (2008), as one more feature.
 
-Names are cut into small pieces of both sides, and so are the entries of the phrase table (``learn_table``).
+Names are cut into small pieces of both sides, and so are the entries of the phrase table (``learn_pieces``).
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from corpuscle.align import FEATURES as TABLE_FEATURES
-from corpuscle.align import PhraseTable, build_table
+from corpuscle.align import build_table
 from corpuscle.align.phrases import TABLE_ARRAYS, check_table
 from corpuscle.compiled import frozen
-from corpuscle.engine.phrase_extraction import intern, linked
+from corpuscle.engine.phrase_extraction import Occurrences, intern, linked
 from corpuscle.errors import CorpuscleWarning, SettingError, warn
 from corpuscle.figures import phrase_lattice
 from corpuscle.learning import Checkpoint, partial
 from corpuscle.lm import NgramModel
 from corpuscle.model import ITEMS, Array, Container, Inner, Kind
-from corpuscle.scale import workers
+from corpuscle.scale import Workers, workers
 from corpuscle.settings import learned
 from corpuscle.text.alignments import Alignments
 from corpuscle.text.bitext import Bitext
@@ -38,13 +38,7 @@ from corpuscle.text.origin import error_about
 from corpuscle.text.pairs import Pair
 from corpuscle.text.vocab import FIRST, Vocab
 from corpuscle.transliterate.base import Candidate, Transliterator, combined
-from corpuscle.transliterate.decoding import (
-    HISTORY,
-    Decoder,
-    Found,
-    Tuned,
-    Tuner,
-)
+from corpuscle.transliterate.decoding import HISTORY, Decoder, Found, Tuned
 from corpuscle.transliterate.kernels.joint import blocks, phrase_blocks
 from corpuscle.transliterate.kernels.windows import WEIGHTS, Windows, learn, windows
 from corpuscle.transliterate.links import align_letters
@@ -55,15 +49,15 @@ BETWEEN = "\u2502"
 """Stands between the source and the target letters in the name of a piece."""
 
 
-def learn_table(
-    bitext: Bitext, alignments: Alignments, weights: np.ndarray, longest: int
-) -> tuple[PhraseTable, Corpus, np.ndarray, np.ndarray]:
-    """The table of all phrase pairs of at most ``longest`` letters, the names as sequences of smallest pieces, and the
-    source letters of every piece (CSR: int64 starts, int32 letters); ``weights`` are float64 by pair."""
+def learn_pieces(
+    bitext: Bitext, alignments: Alignments, entries: Occurrences
+) -> tuple[Corpus, tuple[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]:
+    """The names as sequences of smallest pieces, the source letters of every piece (CSR: int64 starts, int32 letters),
+    and the ``entries`` of the phrase table cut into pieces (CSR, too)."""
     source, target = bitext.source, bitext.target
-    table, entries = build_table(bitext, alignments, weights, longest)
-    names = linked(alignments.links, alignments.starts, source.sentence_starts, target.sentence_starts)
-    of_names, starts = blocks(names)
+    of_names, starts = blocks(
+        linked(alignments.links, alignments.starts, source.sentence_starts, target.sentence_starts)
+    )
     of_entries, entry_starts = phrase_blocks(entries)
     pieces = np.concatenate([of_names, of_entries])
     left, _ = intern(source.tokens, pieces[:, 0], pieces[:, 1])
@@ -77,20 +71,18 @@ def learn_table(
         letters.append(source.tokens[a : a + n])
     ids, in_names = (FIRST + inverse).astype(np.int32), len(of_names)
     vocab = Vocab.from_words(words, np.bincount(inverse[:in_names], minlength=len(words)))
-    piece_starts, entry_pieces = frozen(entry_starts, np.int64), frozen(ids[in_names:], np.int32)
-    table = dataclasses.replace(table, piece_starts=piece_starts, pieces=entry_pieces)
-    return table, Corpus(ids[:in_names], starts, vocab), starts_of(map(len, letters)), np.concatenate(letters)
+    cut = frozen(entry_starts, np.int64), frozen(ids[in_names:], np.int32)
+    return Corpus(ids[:in_names], starts, vocab), (starts_of(map(len, letters)), np.concatenate(letters)), cut
 
 
 FEATURES = (*TABLE_FEATURES, "language", "joint", "context", "phrases")
 """The eight numbers that weights belong to."""
 
 EPOCHS = 4
-"""How often the context model goes through the names: more often learns single names by heart."""
+"""Passes of the context model over the names: with more it learns single names by heart."""
 
 DERIVATIONS = 200
 """The number of rewritings that are added up by their output where ``sum`` is asked for."""
-
 
 _NOTHING = np.zeros(0, np.int64)
 _NO_CONTEXT = windows(np.zeros(1, np.int64), _NOTHING, _NOTHING, FIRST, 0, _NOTHING)
@@ -173,8 +165,8 @@ class PhraseTransliterator(PhraseSettings, Tuned, Transliterator):
             self.check_development(dev)
         training, tuning = self.divided(pairs, self.seed) if self.tune and dev is None else (pairs, list(dev or ()))
         self.__dict__.pop("decoder", None)
-        self.weights_ = start_weights(self.joint_order > 0, self.context > 0)
-        self.history_ = []
+        joint, context = 0.5 * (self.joint_order > 0), 0.5 * (self.context > 0)
+        self.weights_, self.history_ = np.array([0.2, 0.2, 0.2, 0.2, 0.5, joint, context, 0.0]), []
         checkpoint = checkpoint or Checkpoint()
         self._learn(training, checkpoint)
         if self.tune:
@@ -222,7 +214,8 @@ class PhraseTransliterator(PhraseSettings, Tuned, Transliterator):
         work = {"workers": self.workers, "cluster": self.cluster}
         alignments = align_letters(bitext, self.aligner, self.passes, self.symmetrise, self.rules, checkpoint, **work)
         self.alignments_, self.bitext_ = alignments, bitext
-        table, pieces, starts, letters = learn_table(bitext, alignments, np.array(weights), self.max_phrase)
+        self.table_, entries = build_table(bitext, alignments, np.array(weights), self.max_phrase)
+        pieces, letters, cut = learn_pieces(bitext, alignments, entries)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", CorpuscleWarning)  # few letters: their counts never give discounts
             self.lm_ = self._model(bitext.target, self.order)
@@ -230,10 +223,11 @@ class PhraseTransliterator(PhraseSettings, Tuned, Transliterator):
         self.context_ = _NO_CONTEXT
         if self.context:
             source, counts = bitext.source, np.bincount(pieces.tokens, minlength=len(pieces.vocab))
-            self.context_ = windows(starts, letters, counts, len(source.vocab), self.context)
+            self.context_ = windows(*letters, counts, len(source.vocab), self.context)
             sides = source.tokens, source.sentence_starts, pieces.tokens, pieces.sentence_starts
             learn(self.context_, *sides, EPOCHS, self.seed)
-        self.table_ = table if self.joint_order or self.context else table.without_pieces()
+        if self.joint_order or self.context:
+            self.table_ = dataclasses.replace(self.table_, piece_starts=cut[0], pieces=cut[1])
         self.source_vocab_ = bitext.source.vocab
 
     def _model(self, corpus: Corpus, order: int) -> NgramModel:
@@ -250,14 +244,10 @@ class PhraseTransliterator(PhraseSettings, Tuned, Transliterator):
         free = np.array([True] * 5 + [self.joint_order > 0, self.context > 0, self.phrase_penalty])
         references = [[self.spelling.symbols(target) for target in targets] for _, targets in words]
 
-        def decode(weights: np.ndarray) -> Found:
-            return self._decoder(weights).decode(letters, pool, self.tuning_nbest)
+        def decode(decoder: Decoder, pool: Workers) -> Found:
+            return decoder.decode(letters, pool, self.tuning_nbest)
 
-        with workers(self.workers, self.cluster) as pool:
-            tuner = Tuner(references, self.lm_.vocab_, self.metric, free, self.restarts, self.seed, pool)
-            self.history_ = tuner.run(self.weights_, decode, self.rounds, checkpoint)
-        if self.history_:
-            self.weights_ = self.history_[-1].weights
+        self._find_weights(references, self.lm_.vocab_, self.metric, free, decode, checkpoint)
 
     def _decoder(self, weights: np.ndarray) -> Decoder:
         joint = self.joint_ if self.joint_ is not None else self.lm_
@@ -272,15 +262,14 @@ class PhraseTransliterator(PhraseSettings, Tuned, Transliterator):
     ) -> list[list[Candidate]]:
         split = [self.spelling.normal(name).split() for name in names]
         words = list(dict.fromkeys(word for name in split for word in name))
-        ranked = dict(zip(words, self._ranked(words, n_best, sum, beam), strict=True))
-        return [combined([ranked[word] for word in name], n_best) for name in split]
-
-    def _ranked(self, words: list[str], n_best: int, sum: bool | None, beam: int | None) -> list[list[Candidate]]:
         letters = [self.spelling.symbols(word) for word in words]
         with workers(self.workers, self.cluster) as pool:
             found = self.decoder.decode(letters, pool, DERIVATIONS if sum else n_best, not sum, beam)
         lists = [[_candidate(*each) for each in ranked] for ranked in found.ranked(self.lm_.vocab_)]
-        return [_summed(each)[:n_best] for each in lists] if sum else lists
+        if sum:
+            lists = [_summed(each)[:n_best] for each in lists]
+        ranked = dict(zip(words, lists, strict=True))
+        return [combined([ranked[word] for word in name], n_best) for name in split]
 
     def derivations(self, word: str, n_best: int = 5) -> list[tuple[Candidate, list[tuple[str, str]]]]:
         """The best ways to write one word, each with its phrases (source, target) from left to right."""
@@ -324,11 +313,6 @@ class PhraseTransliterator(PhraseSettings, Tuned, Transliterator):
         return {"entries": len(self.table_), "metric": self.metric if self.tune else None, **figures}, said
 
 
-def start_weights(joint: bool, context: bool) -> np.ndarray:
-    """Before tuning: 0.2 for each feature of the table, 0.5 for each model, nothing for the number of phrases."""
-    return np.array([0.2, 0.2, 0.2, 0.2, 0.5, 0.5 * joint, 0.5 * context, 0.0])
-
-
 def _usable(words: Iterable[WordPair]) -> list[WordPair]:
     """Without words whose source was joined from several: at prediction there are none."""
     return [word for word in words if SPACE not in word.source]
@@ -348,7 +332,7 @@ def _candidate(target: str, score: float) -> Candidate:
 
 
 def _summed(ranked: list[Candidate]) -> list[Candidate]:
-    """One candidate for each string, with the log of the sum of its probabilities."""
+    """One candidate per string, with the log of the sum of its probabilities."""
     sums: dict[str, float] = {}
     for target, score in ranked:
         sums[target] = float(np.logaddexp(sums.get(target, -np.inf), score))

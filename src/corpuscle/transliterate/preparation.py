@@ -24,7 +24,7 @@ RATIO = 9
 """A pair one side of which is longer than this many times the other is a mistake."""
 
 MATCHING = 0.9
-"""Words match where so large a share of the names of several words has as many on both sides."""
+"""Words match if at least this share of the names of several words has as many on both sides."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class Spelling:
 
 
 class WordPair(NamedTuple):
-    """A word, what may stand for it, and how much it counts (one for a name, shared by its accepted answers)."""
+    """A word, its accepted targets, and their weights, which share one count of the name."""
 
     source: str
     targets: tuple[str, ...]
@@ -93,8 +93,7 @@ def prepare(pairs: Iterable[Pair], spelling: Spelling, references: str = "first"
     mismatched = lopsided = 0
     for source, targets in pairs:
         source = spelling.normal(source)
-        chosen = [spelling.normal(target) for target in (targets if references == "all" else targets[:1])]
-        chosen = list(dict.fromkeys(chosen))
+        chosen = dict.fromkeys(map(spelling.normal, targets if references == "all" else targets[:1]))
         found = [split for split in (word_pairs(source, target) for target in chosen) if split]
         if not found:
             mismatched += 1
@@ -103,7 +102,7 @@ def prepare(pairs: Iterable[Pair], spelling: Spelling, references: str = "first"
         for split in found:
             for position, (left, right) in enumerate(split):
                 by_word[position, left][right] += 1.0 / len(found)
-        kept = False
+        before = len(words)
         for (_, left), rights in by_word.items():
             n = len(spelling.symbols(left))
             good = {
@@ -113,13 +112,12 @@ def prepare(pairs: Iterable[Pair], spelling: Spelling, references: str = "first"
             }
             if good:
                 words.append(WordPair(left, tuple(good), tuple(good.values())))
-                kept = True
-        lopsided += not kept
+        lopsided += len(words) == before
     return Prepared(words, mismatched, lopsided)
 
 
 def merged(words: Sequence[WordPair]) -> list[tuple[str, tuple[str, ...]]]:
-    """Every different source once, with all its targets."""
+    """The different sources, each with all its targets."""
     result: dict[str, dict[str, None]] = {}
     for source, targets, _ in words:
         result.setdefault(source, {}).update(dict.fromkeys(targets))

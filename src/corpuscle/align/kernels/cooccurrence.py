@@ -214,6 +214,7 @@ def _by_type(tokens, starts, chosen, ends, sentences):
 
 @part(bare=True)
 def _bucket(t, shift):
+    """The upper bits of a product modulo 2^32: multiplicative hashing."""
     return np.int64(((np.uint64(t) * _SCRAMBLE) & _LOW) >> np.uint64(shift))
 
 
@@ -342,7 +343,7 @@ def _grow(array: np.ndarray, size: int) -> None:
 
 @part(bare=True)
 def _in_bucket(sharing, bucket, t):
-    """The number of a couple of this bucket, or -1."""
+    """The number of a couple in this bucket, or -1."""
     at, end = sharing.buckets[bucket], sharing.buckets[bucket + 1]
     while at < end:
         if sharing.couples.columns[at] == t:

@@ -74,6 +74,7 @@ def _series(a, g, step, r, count):
             a += step
         return plain, weighted
     power = r**count
+    # The closed forms of g sum r^k and of sum k r^k.
     plain = g * (1.0 - power) / (1.0 - r)
     ramp = r * (1.0 - count * power / r + (count - 1) * power) / (1.0 - r) ** 2
     return plain, a * plain + step * g * ramp
@@ -82,7 +83,7 @@ def _series(a, g, step, r, count):
 @part
 def diagonal_sums(j, m, n, strength):
     """For output j (from 1) of n and m states: the sum over i of exp(lambda h), and the sum of h exp(lambda h)."""
-    below = j * m // n
+    below = j * m // n  # the states up to this one lie on one side of the diagonal, the others on the other
     r = math.exp(-strength / m)
     h_up = -abs((below + 1) / m - j / n)
     h_down = -abs(below / m - j / n)
@@ -93,7 +94,7 @@ def diagonal_sums(j, m, n, strength):
 
 @kernel
 def expected_h(shapes, counts, strength):
-    """The mean of h under the prior over all outputs; ``shapes`` (k, 2) are (m, n), each seen so many times."""
+    """The mean of h under the prior over all outputs; ``shapes`` (k, 2) are (m, n), each seen ``counts`` times."""
     total, outputs = 0.0, 0.0
     for k in range(len(shapes)):
         m, n = shapes[k, 0], shapes[k, 1]
@@ -183,7 +184,7 @@ def translate(pairs, swap, table, singles, references, alpha, bayes, values):
 
 
 @kernel
-def add_all_counts(pairs, links, counts, singles, by_source, source_totals, by_target, target_totals):
+def add_counts(pairs, links, counts, singles, by_source, source_totals, by_target, target_totals):
     """Add the probability of every cell to the count of its shared couple, or keep it as that of its single; add those
     of singles by source type, by target type, or by both."""
     n_shared = len(counts)
@@ -201,13 +202,6 @@ def add_all_counts(pairs, links, counts, singles, by_source, source_totals, by_t
                     if by_target:
                         target_totals[pairs.target[j]] += links[cell]
                 cell += 1
-
-
-@kernel
-def add_counts(cells, links, counts):
-    """Add a probability to the count of each cell's couple, or of each output's type; ``counts`` float64."""
-    for cell in range(len(cells)):
-        counts[cells[cell]] += links[cell]
 
 
 @part
@@ -244,12 +238,12 @@ def normalise(couples, counts, swap, alpha, bayes, references, first, last, tabl
             table[k] = _entry(counts[k], references[state], alpha, bayes)
 
 
-class Law(NamedTuple):
-    """What one direction of the model is.
+class JumpLaw(NamedTuple):
+    """The hidden Markov model of one direction.
 
     - ``jumps``: float64 (2 width + 1,), c of the distances -width..width, with width at least the longest sentence;
-    - ``null``: float32 (output types,), what the null word generates; ``p0``: how often; ``rho``: the share of jumps to
-      anywhere.
+    - ``null``: float32 (output types,), what the null word generates, with probability ``p0``; ``rho``: the share of
+      jumps to anywhere.
     """
 
     jumps: np.ndarray
@@ -468,8 +462,8 @@ def best_path(pairs, law, values, best):
 def strongest(pairs, links, nulls, best):
     """The most probable state of every output: ``best`` int32 (n_outputs,), -1 for the null word.
 
-    ``pairs``: see ``cooccurrence.Directed``; ``links`` and ``nulls`` as ``posteriors`` fills them. Ties go
-    to the null word, then to the smaller position.
+    ``pairs``: see ``cooccurrence.Directed``; ``links`` and ``nulls`` as ``posteriors`` fills them. Ties go to the null
+    word, then to the smaller position.
     """
     for sentence in range(len(pairs.cell_starts) - 1):
         m, n, state_step, output_step = shape_of(pairs, sentence)

@@ -81,7 +81,7 @@ class Scratch(NamedTuple):
 
 
 def scratch_for(longest: int, types: int) -> Scratch:
-    """Room for sentences of up to so many words and states of so many types."""
+    """Room for sentences of at most ``longest`` words, and states of ``types`` types."""
     size = max(1, longest)
     after, taken, twins = (np.empty(size, np.int64) for _ in range(3))
     return Scratch(np.empty(size), np.empty(size), after, taken, twins, np.full(types, -1))
@@ -116,7 +116,7 @@ def _pair_twins(kinds, scratch):
 
 @part(bare=True)
 def _scale(tally, laws, kind, taken):
-    """What the weight of a state does not owe to the output or to its place."""
+    """The factors of a state's weight that depend neither on the output nor on the place of the state."""
     odds = laws.odds[kind, min(taken, MOST - 1)]
     return (1.0 - laws.p0) * odds / (tally.states[kind] + laws.alpha * laws.support)
 

@@ -34,13 +34,6 @@ _WIDTH = SYMBOLS + LONGEST + 2  # a rule and its links, two numbers of 32 bits
 _TOKENS_A_CALL, _ROWS_TO_MERGE = 5_000, 2_000_000
 
 
-class Texts(NamedTuple):
-    """The two sides of a text: symbols, int32."""
-
-    source: np.ndarray
-    target: np.ndarray
-
-
 @part
 def _tight(linked, pair, longest, tight):
     """Write for every source stretch (its first symbol, its length - 1) the first and last symbol of its tight target
@@ -74,7 +67,7 @@ def _tight(linked, pair, longest, tight):
 
 @part(bare=True)
 def _size(span, gaps):
-    """How many symbols a source side has; a gap is one."""
+    """The number of symbols of a source side; a gap is one."""
     return span[1] - span[0] + 1 - (gaps[0, 1] - gaps[0, 0]) - (gaps[1, 1] - gaps[1, 0])
 
 
@@ -102,7 +95,8 @@ def _side(symbols, span, gaps, row, places):
 @part(bare=True)
 def _emit(linked, texts, pair, span, gaps, places, out, at, fill):
     """If the rule of a phrase pair ``span`` (first and last source, first and last target symbol) with ``gaps``, int64
-    (2, 4), likewise, or -1, is one, count it and, if ``fill``, write it to row ``at``; returns the next row."""
+    (2, 4), likewise, or -1, is one, count it and, if ``fill``, write it to row ``at``; returns the next row. ``texts``:
+    the symbols of both sides."""
     begin, end, kept = linked.starts[pair], linked.starts[pair + 1], 0
     for link in range(begin, end):
         kept += _outside(linked.links[link, 0], span, gaps)
@@ -112,8 +106,8 @@ def _emit(linked, texts, pair, span, gaps, places, out, at, fill):
         return at + 1
     row = out[at]
     s, t = linked.source_starts[pair], linked.target_starts[pair]
-    _side(texts.source[s:], span[:2], gaps[:, :2], row[:SYMBOLS], places[0])
-    _side(texts.target[t:], span[2:], gaps[:, 2:], row[SYMBOLS : SYMBOLS + LONGEST], places[1])
+    _side(texts[0][s:], span[:2], gaps[:, :2], row[:SYMBOLS], places[0])
+    _side(texts[1][t:], span[2:], gaps[:, 2:], row[SYMBOLS : SYMBOLS + LONGEST], places[1])
     row[-2], row[-1] = 0, 0
     for link in range(begin, end):
         i, j = linked.links[link, 0], linked.links[link, 1]
@@ -176,17 +170,16 @@ def number_rows(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def extract_rules(
-    linked: Linked, texts: Texts, weights: np.ndarray, longest: int = LONGEST
+    linked: Linked, source: np.ndarray, target: np.ndarray, weights: np.ndarray, longest: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """All different rules of a text with their links; ``weights``: float64 (n_pairs,), how much each pair counts.
+    """All different rules of a text (the symbols of both sides) with their links; ``weights``: float64 (n_pairs,).
 
     Returns rows int32 (n, SYMBOLS + LONGEST), source and target symbols; links uint64 (n,), where bit ``8 i + j`` is
     set if source symbol i of the rule is linked to target symbol j; and counts float64 (n,).
     """
     if not 1 <= longest <= LONGEST:
         raise ValueError(f"phrases have 1 to {LONGEST} symbols, not {longest}")
-    texts = Texts(frozen(texts.source, np.int32), frozen(texts.target, np.int32))
-    weights = frozen(weights, np.float64)
+    texts, weights = (frozen(source, np.int32), frozen(target, np.int32)), frozen(weights, np.float64)
     rows, counts = np.empty((0, _WIDTH), np.int32), np.empty(0)
     waiting: list[tuple[np.ndarray, np.ndarray]] = []
     for first, last in pairwise(chunks_of(np.diff(linked.source_starts), _TOKENS_A_CALL).tolist()):
@@ -204,7 +197,7 @@ def extract_rules(
 def _merged(
     rows: np.ndarray, counts: np.ndarray, waiting: list[tuple[np.ndarray, np.ndarray]]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Every row once, with the sum of its counts; those that were ``waiting`` wait no more."""
+    """Every row once, with the sum of its counts; empties ``waiting``."""
     rows, counts = (np.concatenate(column) for column in zip((rows, counts), *waiting, strict=True))
     waiting.clear()
     ids, firsts = number_rows(rows)
@@ -244,7 +237,7 @@ def _patterns(tokens, begin, end, longest, fill, out):
     return at
 
 
-def patterns(tokens: np.ndarray, starts: np.ndarray, longest: int = LONGEST) -> np.ndarray:
+def patterns(tokens: np.ndarray, starts: np.ndarray, longest: int) -> np.ndarray:
     """All different source sides that match stretches of at most ``longest`` symbols of a text (``starts``: where its
     sentences begin), int32 (n, SYMBOLS)."""
     tokens, parts = frozen(tokens, np.int32), [np.empty((0, SYMBOLS), np.int32)]

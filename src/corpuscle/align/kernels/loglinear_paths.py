@@ -137,7 +137,7 @@ def sum_paths(direction, sentence, s, side):
 
 @part(bare=True)
 def _add(direction, sentence, s, side, sign):
-    """Add ``sign`` times what is expected: to HITS or MASS, to the gradient of positions, to the surplus of steps."""
+    """Add ``sign`` times the expectations: to HITS or MASS, to the gradient of positions, to the surplus of steps."""
     text, neighbours, shape, learner, work = direction
     begin = text.starts[STATES, sentence]
     m, n = lengths_of(text, sentence)
@@ -202,7 +202,7 @@ def _add_expectations(direction, sentence, clamped_share, free_share):
             return total, total
         share = clamped_share if side == CLAMPED else -free_share
         _add(direction, sentence, s, side, share)
-        sums = (sums[1], total + factor)
+        sums = (sums[1], total + factor)  # in the end the clamped sum, then the free one
     _add_paths(direction.shape, direction.learner, work, s)
     return sums
 

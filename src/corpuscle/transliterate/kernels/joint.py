@@ -41,14 +41,13 @@ from corpuscle.engine.phrase_extraction import linked as as_linked
 from corpuscle.scale import chunks_of, starts_of
 
 SHAPES = frozen(np.array([(1, 1), (1, 2), (2, 1), (1, 3), (1, 0), (0, 1)]), np.int64)
-"""The pieces: so many source with so many target symbols. A target symbol alone is allowed only as a last resort: it is
-linked to its left neighbour's source afterwards."""
+"""The shapes of pieces: numbers of source and of target symbols. A target symbol alone is a last resort: afterwards it
+is linked to its left neighbour's source."""
 
 _CELLS_A_CALL = 1 << 20
 
 
 def _sweep(semiring: int) -> Any:
-    """The kernel that fills the table of a grid."""
 
     @part(bare=True)
     def sweep(units, shapes, width, weights, table):
@@ -75,7 +74,7 @@ sum_grid, best_grid = _sweep(SUM), _sweep(MAX)
 
 @part(bare=True)
 def expectations(units, shapes, width, weights, forward, backward, counts):
-    """Add how often each piece is expected to ``counts`` (n_pieces,); returns the logarithm of the sum over all paths,
+    """Add the expected number of each piece to ``counts`` (n_pieces,); returns the logarithm of the sum over all paths,
     -inf if none has any weight. ``forward``, ``backward``: (cells,), room."""
     cells = len(units)
     total = sum_grid(units, shapes, width, weights, forward)
@@ -156,7 +155,7 @@ def _spell(source, source_starts, target, target_starts, starts, shapes, spelled
 
 
 def grid(source: np.ndarray, source_starts: np.ndarray, target: np.ndarray, target_starts: np.ndarray) -> Grid:
-    """The grids of all pairs of sequences, each given by symbols (from 1 on) and starts."""
+    """The grids of all pairs of sequences; symbols are numbered from 1 on."""
     n, m = np.diff(source_starts), np.diff(target_starts)
     starts = starts_of((n + 1) * (m + 1))
     spelled = np.zeros((starts[-1], len(SHAPES), 5), np.int32)

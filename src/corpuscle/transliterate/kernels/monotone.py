@@ -77,12 +77,12 @@ class Limits(NamedTuple):
 
 
 class Work(NamedTuple):
-    """Where a sequence of at most N symbols is worked on.
+    """Buffers for a sequence of at most N symbols.
 
     - ``stacks``: candidates, hypotheses and edges;
     - ``nodes``: int64 (N, longest), the trie node of the k + 1 symbols from p on, or -1; ``ranked``: int64, ``values``:
       float64 (N, longest, most options of a node), its options at this place, best first;
-    - ``places``: float64 (N, pieces), what the model of places says; ``room``: where it works;
+    - ``places``: float64 (N, pieces), the log probabilities of pieces at places; ``room``: buffers of their model;
     - ``endings``: float64 (beam,), what the end adds to each hypothesis of the last stack.
     """
 
@@ -121,7 +121,7 @@ def _buffers(problem: Problem, longest: int, edges: int) -> Work:
 
 @part(bare=True)
 def _suits(options, models, option, p, n, places):
-    """How well the pieces of an option suit the places from p on: a sum of log probabilities."""
+    """The log probability of the pieces of an option at the places from p on."""
     total = 0.0
     starts = models.windows.starts
     for i in range(options.piece_starts[option], options.piece_starts[option + 1]):
@@ -135,7 +135,7 @@ def _suits(options, models, option, p, n, places):
 
 @part(bare=True)
 def _rank(problem, source, work):
-    """Fill ``ranked`` and ``values``: the options of every stretch with all that can be said before searching."""
+    """Fill ``ranked`` and ``values``: the options of every stretch, with scores that do not depend on the search."""
     options, models, limits = problem
     judged = len(models.windows.pieces) > 0
     if judged:
@@ -242,39 +242,8 @@ def _forward(problem, source, copies, work):
     return n_edges
 
 
-@part(bare=True)
-def _write(problem, n, score, row, first, last, work, out):
-    """Write the score and log probabilities of a rewriting of n symbols, whose segments, first..last-1, are written."""
-    options, models, limits = problem
-    out.segment_starts[row + 1], out.scores[row] = last, score
-    state, total = np.int64(limits.initial), 0.0
-    joint, joint_total = np.int64(limits.joint_initial), 0.0
-    p, suits = np.int64(0), 0.0
-    for s in range(first, last):
-        option = out.segments[s, 0]
-        if option < -1:
-            state, logp = step(models.language, state, np.int32(-1 - option))
-            total += logp
-        if option < 0:
-            joint, logp = step(models.joint, joint, np.int32(0))
-            joint_total += logp
-        else:
-            for i in range(options.target_starts[option], options.target_starts[option + 1]):
-                state, logp = step(models.language, state, options.targets[i])
-                total += logp
-            for i in range(options.piece_starts[option], options.piece_starts[option + 1]):
-                joint, logp = step(models.joint, joint, options.pieces[i])
-                joint_total += logp
-            if work.places.shape[1] > 0:
-                suits += _suits(options, models, np.int64(option), p, n, work.places)
-        p += out.segments[s, 1]
-    out.logs[row, 0] = total + step(models.language, state, np.int32(limits.end))[1]
-    out.logs[row, 1] = joint_total + step(models.joint, joint, np.int32(limits.end))[1]
-    out.logs[row, 2] = suits
-
-
-_EDGES = 20_000  # room in the beginning
-MOST_POPS = 200_000  # so many partial paths of the lattice are looked at for the n best of one sequence
+_EDGES = 20_000  # the room at first
+_MOST_POPS = 200_000  # limit of the partial paths that the search for the n best of one sequence looks at
 
 
 class Derivations(NamedTuple):
@@ -304,67 +273,103 @@ class Sequences(NamedTuple):
     copies: np.ndarray
 
 
+@part
+def best_derivations(problem, work, n, n_edges):
+    """The best derivations of a sequence of n symbols, best first: their steps, int64 (n_steps, 3), from which
+    hypothesis to which by which option; where the steps of each begin; and their scores."""
+    stacks, first, n_best = work.stacks, work.stacks.first, problem.limits.n_best
+    steps, starts, scores = np.empty((n_best * n, 3), np.int64), np.zeros(n_best + 1, np.int64), np.empty(n_best)
+    found, at = 0, 0
+    if n > 0 and first[n] < first[n + 1] and n_best == 1:
+        last, scores[0] = best_end(stacks, work.endings, n)
+        while last > 0:  # along the back pointers, from the end
+            steps[at, 0], steps[at, 1], steps[at, 2] = stacks.back[last], last, stacks.choice[last]
+            at, last = at + 1, stacks.back[last]
+        steps[:at] = steps[:at][::-1].copy()
+        found, starts[1] = 1, at
+    elif n > 0 and first[n] < first[n + 1]:
+        ranked, items, done = search(
+            problem.options, problem.limits, first[: n + 2], work.endings, stacks.scores, stacks.edges[:, :n_edges],
+            _MOST_POPS,
+        )  # fmt: skip
+        for item in done:
+            scores[found] = items.after[item] + stacks.scores[0]
+            follower = item
+            while items.edges[follower] >= 0:
+                edge = items.edges[follower]
+                steps[at, 0], steps[at, 1], steps[at, 2] = ranked[1, edge], ranked[0, edge], ranked[2, edge]
+                at, follower = at + 1, items.following[follower]
+            found += 1
+            starts[found] = at
+    return steps, starts, scores[:found]
+
+
 @part(bare=True)
-def _segment(stacks, back, into, option, out, at):
-    length = stack_of(stacks.first, into) - stack_of(stacks.first, back)
-    out.segments[at, 0], out.segments[at, 1] = option, length
+def _write(problem, work, n, score, steps, row, out):
+    """Write a rewriting of n symbols: its score, its log probabilities and its segments."""
+    options, models, limits = problem
+    first, begin = work.stacks.first, out.segment_starts[row]
+    out.segment_starts[row + 1], out.scores[row] = begin + len(steps), score
+    state, total = np.int64(limits.initial), 0.0
+    joint, joint_total = np.int64(limits.joint_initial), 0.0
+    p, suits = np.int64(0), 0.0
+    for s in range(len(steps)):
+        option, length = steps[s, 2], stack_of(first, steps[s, 1]) - stack_of(first, steps[s, 0])
+        out.segments[begin + s, 0], out.segments[begin + s, 1] = option, length
+        if option < -1:
+            state, logp = step(models.language, state, np.int32(-1 - option))
+            total += logp
+        if option < 0:
+            joint, logp = step(models.joint, joint, np.int32(0))
+            joint_total += logp
+        else:
+            for i in range(options.target_starts[option], options.target_starts[option + 1]):
+                state, logp = step(models.language, state, options.targets[i])
+                total += logp
+            for i in range(options.piece_starts[option], options.piece_starts[option + 1]):
+                joint, logp = step(models.joint, joint, options.pieces[i])
+                joint_total += logp
+            if work.places.shape[1] > 0:
+                suits += _suits(options, models, option, p, n, work.places)
+        p += length
+    out.logs[row, 0] = total + step(models.language, state, np.int32(limits.end))[1]
+    out.logs[row, 1] = joint_total + step(models.joint, joint, np.int32(limits.end))[1]
+    out.logs[row, 2] = suits
 
 
 @kernel
 def _decode(problem, names, name, work, out):
     """Write the best rewritings of the sequences from ``name`` on after those before it, which are there; returns the
     sequence before which there was no room for edges, or how many there are."""
-    rows, stacks, first = out.starts[name], work.stacks, work.stacks.first
-    at = out.segment_starts[rows]
+    row = out.starts[name]
     while name < len(names.starts) - 1:
         a, b = names.starts[name], names.starts[name + 1]
-        n = b - a
         n_edges = _forward(problem, names.tokens[a:b], names.copies[a:b], work)
         if n_edges == NO_ROOM:
             break
-        if n > 0 and first[n] < first[n + 1] and problem.limits.n_best == 1:
-            best, score = best_end(stacks, work.endings, n)
-            begin, last = at, best
-            while last > 0:  # once along the back pointers to count the phrases, once to write them from the end
-                at, last = at + 1, stacks.back[last]
-            last = best
-            for s in range(at - 1, begin - 1, -1):
-                _segment(stacks, stacks.back[last], last, stacks.choice[last], out, s)
-                last = stacks.back[last]
-            _write(problem, n, score, rows, begin, at, work, out)
-            rows += 1
-        elif n > 0 and first[n] < first[n + 1]:
-            ranked, items, done = search(
-                problem.options, problem.limits, first[: n + 2], work.endings, stacks.scores,
-                stacks.edges[:, :n_edges], MOST_POPS,
-            )  # fmt: skip
-            for item in done:
-                begin, follower = at, item
-                while items.edges[follower] >= 0:
-                    edge = items.edges[follower]
-                    into, back = np.int64(ranked[0, edge]), np.int64(ranked[1, edge])
-                    _segment(stacks, back, into, np.int64(ranked[2, edge]), out, at)
-                    at, follower = at + 1, items.following[follower]
-                _write(problem, n, items.after[item], rows, begin, at, work, out)
-                rows += 1
+        steps, starts, scores = best_derivations(problem, work, b - a, n_edges)
+        for k in range(len(scores)):
+            _write(problem, work, b - a, scores[k], steps[starts[k] : starts[k + 1]], row, out)
+            row += 1
         name += 1
-        out.starts[name] = rows
+        out.starts[name] = row
     return name
 
 
 def decoded(
-    given: Sequences, problem: Any, logs: int, columns: int, run: Callable[..., int], buffers: Callable[..., Any],
+    sequences: Sequences, problem: Any, logs: int, columns: int, run: Callable[..., int], buffers: Callable[..., Any],
     edges: int,
 ) -> Derivations:  # fmt: skip
-    """The best derivations of some sequences, with so many ``logs`` and ``columns`` of segments.
+    """The best derivations of some sequences; ``logs``, ``columns``: the numbers of logs and of columns of segments.
 
     ``run``: a kernel that stops before the first sequence whose lattice has no room; it goes on there with four times
-    as much, at first with room for so many ``edges``.
+    as much, at first with room for ``edges`` edges.
     """
-    n_best, count = problem.limits.n_best, len(given.starts) - 1
     types = np.int32, np.int64, np.int32
-    sequences = Sequences(*(frozen(each, dtype) for each, dtype in zip(given, types, strict=True)))
-    rows, segments, longest = n_best * count, n_best * len(given.tokens), int(np.diff(given.starts).max(initial=0))
+    sequences = Sequences(*(frozen(each, dtype) for each, dtype in zip(sequences, types, strict=True)))
+    n_best, count = problem.limits.n_best, len(sequences.starts) - 1
+    rows, segments = n_best * count, n_best * len(sequences.tokens)
+    longest = int(np.diff(sequences.starts).max(initial=0))
     starts, segment_starts = np.zeros(count + 1, np.int64), np.zeros(rows + 1, np.int64)
     room = np.empty((rows, logs)), segment_starts, np.empty((segments, columns), np.int32)
     out, at, edges = Derivations(starts, np.empty(rows), *room), 0, edges if n_best > 1 else 0

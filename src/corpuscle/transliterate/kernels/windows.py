@@ -26,7 +26,7 @@ WEIGHTS = 1 << 20
 """How many weights there are, a power of two."""
 
 RIVALS = 100
-"""So many pieces that begin with a symbol compete at most, the most frequent ones."""
+"""The largest number of pieces that compete at a place: the most frequent ones that begin with its symbol."""
 
 FLOOR = -9.0
 """The log probability of a piece that does not compete."""
@@ -34,7 +34,7 @@ FLOOR = -9.0
 RATE, SPREAD, NEGLIGIBLE = 0.1, 0.1, 1e-3
 """The first step is RATE / sqrt(SPREAD) times the gradient; gradients below NEGLIGIBLE are none."""
 
-_SLICE = 10_000  # symbols of a call
+_SLICE = 10_000  # symbols per call of the kernel
 
 
 class Windows(NamedTuple):
@@ -85,7 +85,7 @@ def windows(
 
 
 class Room(NamedTuple):
-    """Where a kernel works on one place: features, uint64; rivals, int32; their scores, float64."""
+    """Buffers for one place: features, uint64; rivals, int32; their scores, float64."""
 
     features: np.ndarray
     rivals: np.ndarray
@@ -93,13 +93,12 @@ class Room(NamedTuple):
 
 
 def room(radius: int, longest: int) -> Room:
-    """Room for sources of at most ``longest`` symbols."""
     return Room(np.empty(2 * longest + (radius + 2) ** 2, np.uint64), np.empty(RIVALS, np.int32), np.empty(RIVALS))
 
 
 @part(bare=True)
 def _whole(source, features):
-    """Write the features that a source has at all its places; returns their number."""
+    """Write the features that a source has at all its places, its symbols and bigrams; returns their number."""
     k = np.int64(0)
     for i in range(len(source)):
         features[k] = mix(np.uint64(source[i]) << np.uint64(8))
@@ -160,6 +159,7 @@ def _compete(windows, source, place, n_features, room):
 
 @part(bare=True)
 def _weight_of(feature, piece):
+    """The hash of a feature together with a piece: the number of their weight, with more bits than are needed."""
     return ((feature ^ piece) * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(24)
 
 
