@@ -1,16 +1,14 @@
 """N-gram counts of several texts together: tries that become one, in memory or from disk.
 
-Two tries in memory (``merge_ngrams``): both have the same symbols, so their unigram rows are the same. From there on,
-level by level: the continuations of a context of the merged trie are those that its counterparts in the two tries have,
-merged like two sorted lists. A suffix needs no search, because each trie knows its own, and every row knows its place
-in the merged trie. Counting pieces of a text and merging them gives exactly what counting the whole text gives.
+The rows of a level are sorted by their context and their word, in every trie and in the merged one. So if each trie
+knows where its rows of the level below have gone (``places``), its rows of a level are a sorted run of keys (merged
+context, word), and merging the runs gives the level: equal keys are one n-gram, whose counts add up. Its suffix stands
+in the level below, too, and is looked up in the same places. Merging the counts of pieces of a text gives exactly what
+counting the whole text gives.
 
-More text than memory holds (``count_spilled``): chunks are counted one after the other, and their tries merged from
-disk. The rows of a level are sorted by their context and their word, in every chunk and in the merged trie. So if each
-chunk knows where the rows of the level below have gone (``places``), its rows of a level are a sorted run of keys
-(merged context, word), and one pass over all runs merges them: equal keys are one n-gram, whose counts add up. Its
-suffix stands in the level below, too, and is looked up in the same places. Only these are held in memory, four bytes
-for each row of two levels; runs are read and merged rows written in blocks.
+Two tries in memory are merged as arrays (``merge_ngrams``). For more text than memory holds (``count_spilled``) chunks
+are counted one after the other, and their tries merged from disk in one pass over all runs. Only the places are held in
+memory, four bytes for each row of two levels; runs are read and merged rows written in blocks.
 
 Merging sorted lists and runs: Knuth, "The art of computer programming, vol. 3: sorting and searching", 1973, section
 5.4; of n-grams: Heafield, Pouzyrevsky, Clark and Koehn, "Scalable modified Kneser-Ney language model estimation", 2013.
@@ -25,87 +23,44 @@ from typing import NamedTuple
 
 import numpy as np
 
-from corpuscle.compiled import kernel, part
+from corpuscle.compiled import kernel
 from corpuscle.engine.ngrams.trie import ROOT, Ngrams, frozen_ngrams
 from corpuscle.errors import SettingError
 from corpuscle.memory import PIECE, ArrayFile
-
-_AT_ONCE = 1 << 20
-
-
-class _Side(NamedTuple):
-    """One of the two tries: ``ngrams``; ``context`` int32 (contexts,), the counterpart of each merged context, or -1;
-    ``place`` int32 (rows,), where the rows of the lower levels have gone."""
-
-    ngrams: Ngrams
-    context: np.ndarray
-    place: np.ndarray
-
-
-@part(bare=True)
-def _children(side, context):
-    """The continuations of the counterpart of a merged context: first row, and the one behind the last."""
-    row = side.context[context]
-    if row < 0:
-        return np.int64(0), np.int64(0)
-    return np.int64(side.ngrams.first_child[row]), np.int64(side.ngrams.first_child[row + 1])
-
-
-@kernel
-def _merge_children(one, other, first, last, at, new, children):
-    """Merge the continuations of the contexts ``first`` to ``last``, from row ``at`` of the level on; returns the next.
-
-    ``new``: int32 (5, room) receives word, count, suffix and the two counterparts of each merged row, ``children`` how
-    many each context has.
-    """
-    a, b = one.ngrams, other.ngrams
-    for context in range(first, last):
-        row_a, end_a = _children(one, context)
-        row_b, end_b = _children(other, context)
-        before = at
-        while row_a < end_a or row_b < end_b:
-            in_a = row_b == end_b or (row_a < end_a and a.words[row_a] <= b.words[row_b])
-            in_b = row_a == end_a or (row_b < end_b and b.words[row_b] <= a.words[row_a])
-            new[1, at] = 0
-            new[3, at] = new[4, at] = -1
-            if in_a:
-                new[0, at], new[2, at], new[3, at] = a.words[row_a], one.place[a.suffix[row_a]], row_a
-                new[1, at] += a.counts[row_a]
-                row_a += 1
-            if in_b:
-                new[0, at], new[2, at], new[4, at] = b.words[row_b], other.place[b.suffix[row_b]], row_b
-                new[1, at] += b.counts[row_b]
-                row_b += 1
-            at += 1
-        children[context] = at - before
-    return at
 
 
 def merge_ngrams(a: Ngrams, b: Ngrams) -> Ngrams:
     """The counts of two texts together; both must have been counted with the same symbols and the same order."""
     n_types = int(a.levels[1])
     types, levels = np.arange(n_types, dtype=np.int32), [0, n_types]
-    sides = [_Side(ngrams, types, np.zeros(len(ngrams.words), np.int32)) for ngrams in (a, b)]
-    for side in sides:
-        side.place[:n_types] = types
     words, counts = [types], [a.counts[:n_types] + b.counts[:n_types]]
     suffix, first_child = [np.full(n_types, ROOT, np.int32)], []
+    places = [types, types]
     for m in range(1, a.order):
-        room = int(a.levels[m + 1] - a.levels[m] + b.levels[m + 1] - b.levels[m])
-        contexts, rows = levels[-1] - levels[-2], 0
-        new, children = np.empty((5, room), np.int32), np.empty(contexts, np.int32)
-        for first in range(0, contexts, _AT_ONCE):
-            last = min(first + _AT_ONCE, contexts)
-            rows = _merge_children(sides[0], sides[1], first, last, rows, new, children)
-        ends = np.cumsum(children, dtype=np.int64)
-        first_child.append(levels[-1] + ends - children)
-        numbers = np.arange(levels[-1], levels[-1] + rows, dtype=np.int32)
-        sides = [side._replace(context=new[3 + i, :rows].copy()) for i, side in enumerate(sides)]
-        for side in sides:
-            side.place[side.context[side.context >= 0]] = numbers[side.context >= 0]
-        for parts, row in ((words, 0), (counts, 1), (suffix, 2)):
-            parts.append(new[row, :rows].copy())
-        levels.append(levels[-1] + rows)
+        runs = []
+        for side, below in zip((a, b), places, strict=True):
+            contexts, rows = slice(side.levels[m - 1], side.levels[m] + 1), slice(side.levels[m], side.levels[m + 1])
+            keys = np.repeat(below.astype(np.int64) << 32, np.diff(side.first_child[contexts]))
+            keys |= side.words[rows]
+            runs.append(keys)
+        keys = np.concatenate(runs)
+        order = np.argsort(keys, kind="stable")  # timsort: sorted runs are merged in linear time
+        keys = keys[order]
+        is_new = np.diff(keys, prepend=-1) != 0
+        place = np.empty(len(keys), np.int32)
+        place[order] = np.cumsum(is_new, dtype=np.int32) - 1
+        keys = keys[is_new]
+        merged_counts, merged_suffix = np.zeros((2, len(keys)), np.int32)
+        here = [place[: len(runs[0])], place[len(runs[0]) :]]
+        for side, below, own in zip((a, b), places, here, strict=True):
+            rows = slice(side.levels[m], side.levels[m + 1])
+            merged_counts[own] += side.counts[rows]
+            merged_suffix[own] = levels[-2] + below[side.suffix[rows] - side.levels[m - 1]]
+        first_child.append(levels[-1] + np.searchsorted(keys >> 32, np.arange(levels[-1] - levels[-2])))
+        for parts, merged in (words, keys & 0xFFFFFFFF), (counts, merged_counts), (suffix, merged_suffix):
+            parts.append(merged.astype(np.int32))
+        levels.append(levels[-1] + len(keys))
+        places = here
     if levels[-1] >= 2**31:
         raise SettingError("more than 2^31 distinct n-grams; a lower order has fewer")
     children = np.concatenate([*first_child, [levels[-1] if len(levels) > 2 else 0]])
