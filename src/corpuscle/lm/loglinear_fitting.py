@@ -138,8 +138,9 @@ class Objective:
         """Predict these positions alone, given as the entries of the longest n-grams there; or all of them again."""
         ends, counts = self.tree.ends, self.tree.counts
         if entries is not None:
-            ends, counts = np.zeros_like(ends), np.zeros_like(counts)
-            passes.count_positions(self.tree, frozen(entries, np.int32), ends, counts)
+            counts = np.bincount(entries, minlength=self.tree.n_entries).astype(np.int32)
+            ends = np.add.reduceat(counts, self.tree.starts[:-1])  # while counts are those of longest n-grams alone
+            passes.add_upwards(self.tree, counts)
         seen = self.tree._replace(ends=frozen(ends, np.int32), counts=frozen(counts, np.int32))
         self._passes = self._passes._replace(tree=seen)
         self.positions = int(ends.sum())

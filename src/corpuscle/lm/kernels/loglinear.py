@@ -372,14 +372,8 @@ def descend(tree, point, gradient, metric, scale, signed, out, first, last):
 
 
 @kernel
-def count_positions(tree, entries, ends, counts):
-    """The counts of positions whose longest n-grams are ``entries``: ``ends`` (nodes,) and ``counts`` (entries,)."""
-    for e in entries:
-        counts[e] += 1
-    # ends first, while counts are those of longest n-grams alone; then each entry gives its count to the one above
-    for s in range(len(ends) - 1, -1, -1):
-        for e in range(tree.starts[s], tree.starts[s + 1]):
-            ends[s] += counts[e]
+def add_upwards(tree, counts):
+    """Add the count of each entry to that of its parent, children first, in place."""
     for e in range(len(counts) - 1, -1, -1):
         if tree.entry_parents[e] >= 0:
             counts[tree.entry_parents[e]] += counts[e]
