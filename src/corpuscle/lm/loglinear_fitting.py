@@ -245,11 +245,11 @@ class Batches:
 
     def __init__(self, entries: np.ndarray, size: int, seed: int):
         self.entries, self.size, self.seed = entries, size, seed
-        self.number = -(-len(entries) // size)
+        self.number, self._pass = -(-len(entries) // size), -1
 
     def show(self, objective: Objective, number: int, step: int) -> None:
         """Let an objective see the batch ``step`` of the pass ``number``."""
-        if step == 0 or number != getattr(self, "_pass", None):
+        if number != self._pass:
             uniforms = Random(self.seed, "lm.loglinear", number, 0).uniforms(len(self.entries))
             self._pass, self._order = number, np.argsort(uniforms, kind="stable")
         objective.see(self.entries[self._order[step * self.size : (step + 1) * self.size]])
@@ -260,8 +260,8 @@ class Search:
     development text (0 if there is none). ``first``: strength and weight by depth of the first trial, and ``tuned``:
     which of them are to be chosen.
 
-    A trial ends after so many ``passes``, when less than ``tolerance`` is gained, or, ``early``, when the development
-    text gains nothing.
+    A trial ends after this number of ``passes``, when less than ``tolerance`` is gained, or, ``early``, when the
+    development text gains nothing.
     """
 
     def __init__(

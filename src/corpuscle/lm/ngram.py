@@ -107,7 +107,7 @@ class NgramModel(NgramSettings, LanguageModel):
         """Learn from a text; with a development text choose the order (if ``auto``) and the discounts on it.
 
         ``folder``: where temporary files go if there is a limit to the ``memory`` (default: where the system has them).
-        The text is let go of before its n-grams are counted, which is of use if nobody else holds it.
+        The text is released before its n-grams are counted, which frees memory if the caller holds no reference to it.
         """
         if self.method == IMPORTED:
             raise SettingError("an imported model cannot learn; choose one of " + ", ".join(FAMILY))
@@ -362,7 +362,7 @@ def _counting_within(
 
 
 def _streams(model: NgramModel, corpus: Corpus, size: int) -> Iterator[tuple[np.ndarray, int]]:
-    """Chunks of about so many symbols, as streams with their signs, see ``count_spilled``."""
+    """Chunks of about ``size`` symbols, as streams with their signs, see ``count_spilled``."""
     if model.boundary == "none":
         bounds = [*range(0, corpus.n_tokens - model.order_, size), corpus.n_tokens]
         yield from overlapping(corpus.tokens, bounds, model.order_)

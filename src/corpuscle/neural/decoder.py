@@ -305,7 +305,7 @@ class Decoder:
         return f"<Decoder of {len(self.weights)} models, {self.precision}>"
 
     def needs_softmax(self, settings: DecodingSettings) -> bool:
-        """Whether probabilities are needed: not where one hypothesis of one model is followed and nobody asks."""
+        """Whether probabilities are needed: unless a greedy search with one model does not report them."""
         return settings.scores or settings.beam > 1 or len(self.networks) > 1
 
     def decode(

@@ -23,7 +23,7 @@ LONGEST = 100
 """A longer word is cut into stretches of this length: the time that a word takes grows with its square."""
 
 MERGES = {"merges": Array("int32", ("merges", 3), low=FIRST, high="types+3")}
-"""The array of a model file, beside those of the vocabulary."""
+"""The array of a model file, besides those of the vocabulary."""
 
 
 class Pieces(NamedTuple):

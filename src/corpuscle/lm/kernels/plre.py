@@ -272,7 +272,7 @@ def factorise_blocks(
     workers: int | None = None,
 ) -> Factors:  # fmt: skip
     """Factors of ``rank`` columns for every block of a matrix that has more rows and columns than that, from
-    ``iterations`` updates of each side. ``number`` tells factorisations with one seed apart."""
+    ``iterations`` updates of each side. ``number`` varies the random start under one seed."""
     rows, columns = _lines(matrix, rank), _lines(transposed(matrix), rank)
     blocks = Blocks(frozen(blocks.rows, np.int64), frozen(blocks.columns, np.int64))
     sizes = np.diff(matrix.starts[blocks.rows])

@@ -152,9 +152,9 @@ def squared_l2(u: np.ndarray, thresholds: np.ndarray | float) -> np.ndarray:
     return u / (1.0 + np.asarray(thresholds))
 
 
-# A forest can be dealt with in parts. The entries 0 to ``top`` belong to all parts; a part is a range of entries with
-# whole subtrees below the top, and what it has to say to the top goes to a row of its own, so that parts can go to
-# threads. ``scale`` divides all thresholds.
+# A forest is processed in parts, on threads. The entries 0 to ``top`` belong to all parts; a part is a range of entries
+# with whole subtrees below the top, and what it adds to the top goes to a row of its own. ``scale`` divides all
+# thresholds.
 
 
 @kernel

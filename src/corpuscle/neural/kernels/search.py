@@ -305,7 +305,7 @@ def fused_topk(
 
     :param logits: (rows, n_classes), what an output layer gives; ``bias``: (n_classes,), added to each row.
     :param k: clipped to the number of classes, with a warning.
-    :param shards: cut the classes into so many pieces, for few rows and many workers.
+    :param shards: the number of pieces into which the classes are cut, for few rows and many workers.
     :param workers_: threads; None: one for each core.
 
     >>> ranked = fused_topk(np.array([[1.0, 2.0, 3.0]]), k=1)
