@@ -103,10 +103,7 @@ class Surprisals:
 
 def events_of(corpus: Corpus, tokens: np.ndarray) -> np.ndarray:
     """A mask of tokens as a mask of events, where each sentence has one event more than tokens: bool (n_events,)."""
-    mask = np.zeros(len(corpus.tokens) + len(corpus), bool)
-    where = np.flatnonzero(tokens)
-    mask[where + np.searchsorted(corpus.sentence_starts, where, side="right") - 1] = True
-    return mask
+    return np.insert(tokens, corpus.sentence_starts[1:], False)
 
 
 def find_markup(corpus: Corpus) -> tuple[int, str] | None:

@@ -8,7 +8,7 @@ become examples. Before numbers of 8 bits are trusted, ``check_precision`` count
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from itertools import accumulate
 from typing import Any, ClassVar, NamedTuple
@@ -171,17 +171,12 @@ class Networks(NetworkSettings, Seeded, Model):
         a, tasks = self.architecture, []
         plan = plan_of(self, len(lessons.rows), lessons.guide)._replace(choose=lessons.choose)
         for turned in (False, True)[: 1 + bool(self.right_to_left)]:
-
-            def ordered(target: np.ndarray, of: np.ndarray | None = None, turned: bool = turned) -> np.ndarray:
-                """A target, or something else with a row for each of its symbols, in the order of writing."""
-                whole = target if of is None else of
-                return whole[self._order_from_end(target)] if turned else whole
-
+            order: Callable[[np.ndarray], Any] = self._order_from_end if turned else lambda _: slice(None)
             known = None
             if lessons.links is not None and lessons.guide:
-                known = [ordered(row[1], matrix) for row, matrix in zip(lessons.rows, lessons.links, strict=True)]
-            rows = [(source, ordered(target)) for source, target in lessons.rows]
-            right = [[ordered(target) for target in targets] for _, targets in lessons.validation]
+                known = [matrix[order(row[1])] for row, matrix in zip(lessons.rows, lessons.links, strict=True)]
+            rows = [(source, target[order(target)]) for source, target in lessons.rows]
+            right = [[target[order(target)] for target in targets] for _, targets in lessons.validation]
             held = [(row[0], targets[0]) for row, targets in zip(lessons.validation, right, strict=True)]
             accepted = [{tuple(target.tolist()) for target in targets} for targets in right]
             examples = Examples.of(rows, known), Examples.of(held)
