@@ -10,7 +10,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from itertools import accumulate
+from itertools import pairwise
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -23,6 +23,7 @@ from corpuscle.neural.decoder import Decoder, Hypothesis
 from corpuscle.neural.output import Shortlist
 from corpuscle.neural.reference import Weights, shapes
 from corpuscle.neural.settings import Architecture, NetworkSettings
+from corpuscle.scale import starts_of
 from corpuscle.settings import Seeded, learned
 from corpuscle.text.corpus import SPACE
 from corpuscle.text.vocab import END, FIRST, START, Vocab
@@ -257,8 +258,7 @@ class Networks(NetworkSettings, Seeded, Model):
             flat = [target[self._order_from_end(target)] for target in flat]
         owners = [source for source, each in zip(sources, targets, strict=True) for _ in each]
         logs = decoder.score(owners, flat, workers_=self.workers, cluster=self.cluster)
-        ends = accumulate(len(each) for each in targets)
-        return [logs[end - len(each) : end] for each, end in zip(targets, ends, strict=True)]
+        return [logs[a:b] for a, b in pairwise(starts_of(map(len, targets)).tolist())]
 
     def _looked(self, source: np.ndarray, target: np.ndarray) -> np.ndarray:
         """Where the first model looks while it writes a target: shares float64 (target and END, source and END)."""

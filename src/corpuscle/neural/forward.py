@@ -202,7 +202,7 @@ class Recurrent:
         starts, lengths = batch.starts, np.diff(batch.starts)
         order = np.argsort(-lengths, kind="stable")
         there = np.searchsorted(-lengths[order], -np.arange(lengths.max(initial=0)), side="left")
-        begins = np.concatenate([[0], np.cumsum(there)])
+        begins = starts_of(there)
         # Where each position of the batch stands in order of time.
         time = np.arange(starts[-1]) - np.repeat(starts[:-1], lengths)
         places = begins[time] + np.repeat(np.argsort(order), lengths)

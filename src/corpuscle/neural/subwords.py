@@ -100,8 +100,7 @@ class Subwords:
         symbols, starts, parts = _spelled(words, self.vocab)
         cut(symbols, starts, self.index, self.merges)
         there = symbols != GONE
-        kept = np.concatenate([[0], np.cumsum(there)])[starts]
-        return symbols[there], kept[starts_of(parts)]
+        return symbols[there], starts_of(there)[starts][starts_of(parts)]
 
     def pieces(self, corpus: Corpus) -> Pieces:
         used, types = np.unique(corpus.tokens, return_inverse=True)

@@ -387,10 +387,10 @@ def slices_of(ngrams: Ngrams, m: int) -> Slices:
     if m > 2:
         middle = ngrams.suffix[below:here] - levels[m - 3]
         rows = np.argsort(middle, kind="stable")
-        row_starts = np.concatenate([[0], np.cumsum(np.bincount(middle, minlength=below - levels[m - 3]))])
+        row_starts = scale.starts_of(np.bincount(middle, minlength=below - levels[m - 3]))
         blocks = Blocks(row_starts, ngrams.first_child[levels[m - 3] : below + 1].astype(np.int64) - below)
     lengths = np.diff(first_child)[rows]
-    starts = np.concatenate([[0], np.cumsum(lengths)])
+    starts = scale.starts_of(lengths)
     entries = np.repeat(first_child[rows] - starts[:-1], lengths) + np.arange(starts[-1])
     return Slices(rows, starts, ngrams.suffix[entries] - np.int32(below), entries, blocks)
 

@@ -247,10 +247,8 @@ class Parameters(NamedTuple):
 
 def padded(tokens: np.ndarray, starts: np.ndarray, end: int, last: int, pads: int = PADS) -> np.ndarray:
     """The stream of all sentences with ``pads`` symbols ``end`` behind each, int32; the very last one is ``last``."""
-    sentences = len(starts) - 1
-    stream = np.full(len(tokens) + pads * sentences, end, np.int32)
-    stream[np.arange(len(tokens)) + pads * np.repeat(np.arange(sentences), np.diff(starts))] = tokens
-    stream[starts[1:] + pads * np.arange(1, sentences + 1) - 1] = last
+    stream = np.insert(tokens, np.repeat(starts[1:], pads), end).astype(np.int32)
+    stream[starts[1:] + pads * np.arange(1, len(starts)) - 1] = last
     return stream
 
 
