@@ -374,7 +374,7 @@ def _scored(pairs: tuple[list[np.ndarray], list[np.ndarray]], decoder: Decoder) 
         states = [tuple(array[: len(rows)] for array in state) for state in states]
         hidden, states = _stepped(decoder.networks, encoded, rows, before[: len(rows)], states, rooms)
         before = symbols[starts[rows] + step]
-        totals[rows] += decoder.every_symbol.logs(hidden, rooms[0])[rows, before]
+        totals[rows] += decoder.every_symbol.logs(hidden)[rows, before]
     return totals
 
 

@@ -188,7 +188,7 @@ def shrink_down(forest, first, last, shares, out):
 
 
 @part(bare=True)
-def _cut(heaps, heap, mass, threshold):
+def _cut(heaps, heap, threshold):
     """Cut a heap of more than ``threshold`` mass: the heap with its largest items as one, which is their height."""
     values, child, sibling, many = heaps.values, heaps.child, heaps.sibling, heaps.many
     item = heap
@@ -222,7 +222,7 @@ def cut_up(forest, u, scale, first, last, top, left, heights):
             heights[j] = 0.0
             continue
         if threshold > 0.0:
-            heap = _cut(heaps, heap, mass, threshold)
+            heap = _cut(heaps, heap, threshold)
             mass -= threshold
         heights[j] = values[heap]
         if parent >= top:
