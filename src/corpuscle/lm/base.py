@@ -101,9 +101,9 @@ class Surprisals:
         return show_shaded(sentences, len(self.corpus), most=16.0, unit="bits")
 
 
-def events_of(corpus: Corpus, tokens: np.ndarray) -> np.ndarray:
-    """A mask of tokens as a mask of events, where each sentence has one event more than tokens: bool (n_events,)."""
-    return np.insert(tokens, corpus.sentence_starts[1:], False)
+def events_of(corpus: Corpus, values: np.ndarray) -> np.ndarray:
+    """Values of tokens as values of events, with 0 (or False) at the end of each sentence: (n_events,)."""
+    return np.insert(values, corpus.sentence_starts[1:], 0)
 
 
 def find_markup(corpus: Corpus) -> tuple[int, str] | None:
