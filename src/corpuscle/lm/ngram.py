@@ -428,8 +428,8 @@ def _check_loaded(loaded: container.Container) -> None:
         raise ValueError("log probabilities must be numbers")
 
 
-_MARGIN = 1e-3
-
+_INSIDE = 1e-3
+"""How far tuned discounts stay from their bounds."""
 Objective = Callable[[np.ndarray], tuple[float, np.ndarray | None]]
 """Discounts (order, 4) -> negative log likelihood, and its gradient if that is known."""
 
@@ -499,7 +499,7 @@ def tune(start: np.ndarray, modified: bool, objective: Objective) -> np.ndarray:
 
     order = len(start)
     width = 3 if modified else 1
-    highest = np.tile(np.arange(1.0, width + 1), order) - _MARGIN
+    highest = np.tile(np.arange(1.0, width + 1), order) - _INSIDE
 
     def unpack(flat: np.ndarray) -> np.ndarray:
         discounts = np.zeros((order, 4))
@@ -518,6 +518,6 @@ def tune(start: np.ndarray, modified: bool, objective: Objective) -> np.ndarray:
             slope[i] = (objective(unpack(nudged))[0] - value) / (nudged[i] - flat[i])
         return value, slope
 
-    first, bounds = np.clip(start[:, 1 : 1 + width].ravel(), _MARGIN, highest), [(_MARGIN, high) for high in highest]
+    first, bounds = np.clip(start[:, 1 : 1 + width].ravel(), _INSIDE, highest), [(_INSIDE, high) for high in highest]
     best = minimize(value_and_slope, first, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": 100})
     return unpack(best.x)

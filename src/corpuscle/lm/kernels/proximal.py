@@ -317,9 +317,8 @@ def tree_linf(forest: Forest, u: np.ndarray) -> np.ndarray:
     return out
 
 
-_COOLING = 0.95
-_RAISE = 1.5
-_SLACK = 1e-13
+_COOLING, _RAISE, _SLACK = 0.95, 1.5, 1e-13
+"""Factors of the scale, after each step and after a trial that fails; the relative rounding error of a trial."""
 
 
 @kernel
