@@ -258,7 +258,7 @@ class LanguageModel(Model, ABC):
         return partial(count_ngrams, n_types=len(self.vocab_), order=self.order_, end=end)
 
     def _counting(self, corpus: Corpus) -> Callable[[], Ngrams]:
-        """What counts the n-grams of a text in the words of the model; it holds the symbols, and the text can go."""
+        """A function that counts the n-grams of a text in the words of the model; it needs the text no longer."""
         if self.cluster is None or self.boundary == "none":
             if self.boundary == "none":
                 self.stays_here(_ONE_STREAM)

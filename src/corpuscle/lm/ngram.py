@@ -336,8 +336,8 @@ class NgramModel(NgramSettings, LanguageModel):
 def _counting_within(
     model: NgramModel, corpus: Corpus, limit: int, folder: str | PathLike[str] | None
 ) -> Callable[[], Ngrams]:
-    """What counts the n-grams of a text in the words of the model with at most ``limit`` bytes of memory, in chunks
-    that go to temporary files in ``folder`` if need be; ``SettingError`` if that is too little.
+    """A function that counts the n-grams of a text in the words of the model with at most ``limit`` bytes of memory, in
+    chunks that go to temporary files in ``folder`` if need be; ``SettingError`` if that is too little.
 
     The limit is about the whole process: what it has when counting begins (the text, the vocabulary, the compiled
     kernels), what a chunk takes while it is counted, and what merging takes. The result does not depend on it.
