@@ -1,8 +1,8 @@
 """Networks: what everything that writes with trained networks shares, whatever its symbols are.
 
 Several models may write together, the mean of their log probabilities deciding at each symbol, and models that write
-from the end rank what those have found. A task that uses networks defines their symbols, and how pairs
-become examples. Before numbers of 8 bits are trusted, ``check_precision`` counts what they change.
+from the end rank what those have found. A task that uses networks defines their symbols, and how pairs become
+examples. Before numbers of 8 bits are trusted, ``check_precision`` counts what they change.
 """
 
 from __future__ import annotations
