@@ -31,7 +31,7 @@ from corpuscle.lm.kernels.counting import merge_ngrams
 from corpuscle.measure import Comparison, Result, compare_perplexity, perplexity
 from corpuscle.model import Kind, Model
 from corpuscle.random import Random
-from corpuscle.scale import chunks_of, workers
+from corpuscle.scale import chunks_of, starts_of, workers
 from corpuscle.settings import learned
 from corpuscle.text.corpus import Corpus
 from corpuscle.text.heldout import item_hashes
@@ -101,12 +101,9 @@ class Surprisals:
         return show_shaded(sentences, len(self.corpus), most=16.0, unit="bits")
 
 
-def events_of(corpus: Corpus, tokens: np.ndarray) -> np.ndarray:
-    """A mask of tokens as a mask of events, where each sentence has one event more than tokens: bool (n_events,)."""
-    mask = np.zeros(len(corpus.tokens) + len(corpus), bool)
-    where = np.flatnonzero(tokens)
-    mask[where + np.searchsorted(corpus.sentence_starts, where, side="right") - 1] = True
-    return mask
+def events_of(corpus: Corpus, values: np.ndarray) -> np.ndarray:
+    """Values of tokens as values of events, with 0 (or False) at the end of each sentence: (n_events,)."""
+    return np.insert(values, corpus.sentence_starts[1:], 0)
 
 
 def find_markup(corpus: Corpus) -> tuple[int, str] | None:
@@ -147,16 +144,6 @@ def _events_of(piece: _Piece, model: LanguageModel) -> Events:
 
 def _scores_of(sentences: Sequence[str], model: LanguageModel) -> SentenceScores:
     return model._events(read_strings(sentences, model.vocab_, **model.reading)).by_sentence()
-
-
-def _joined(parts: Sequence[Events]) -> Events:
-    """The events of consecutive pieces as those of one text."""
-    if len(parts) == 1:
-        return parts[0]
-    sizes = np.cumsum([0, *(events.starts[-1] for events in parts)])
-    starts = [events.starts[:-1] + size for events, size in zip(parts, sizes[:-1], strict=True)]
-    logs, unknown, _ = zip(*parts, strict=True)
-    return Events(np.concatenate(logs), np.concatenate(unknown), np.concatenate([*starts, sizes[-1:]]))
 
 
 class LanguageModel(Model, ABC):
@@ -201,7 +188,7 @@ class LanguageModel(Model, ABC):
         return self.KIND.name.partition(".")[2]
 
     def summary(self) -> dict[str, Any]:
-        """Figures of what was learned, beside the sizes of text and vocabulary."""
+        """Figures of what was learned, without the sizes of text and vocabulary."""
         return {"order": self.order_}
 
     def _check_boundary(self) -> None:
@@ -217,7 +204,7 @@ class LanguageModel(Model, ABC):
         raise SettingError(f"a model of kind {self.KIND.name} has no ARPA form")
 
     def approximate_ngram(self) -> NgramModel:
-        """A back-off model that comes near to this one; itself, where that is exact."""
+        """A back-off model that approximates this one; the model itself, where that is exact."""
         return self.as_ngram()
 
     # ---- learning
@@ -230,8 +217,7 @@ class LanguageModel(Model, ABC):
         """Check a training text, remember which, forget what was computed before: the text with its words counted."""
         for name in [name for name in vars(self) if isinstance(getattr(type(self), name, None), cached_property)]:
             del vars(self)[name]
-        if corpus.n_tokens == 0:
-            raise corpus.error("the training text is empty")
+        corpus.filled("training text")
         if not self.allow_markup and (found := find_markup(corpus)) is not None:
             reason = f"a literal {found[1]} in a sentence; allow_markup (--allow-markup) accepts it as a word"
             raise corpus.error(reason, found[0])
@@ -251,9 +237,7 @@ class LanguageModel(Model, ABC):
 
     def _take_dev(self, dev: Corpus) -> Corpus:
         """Check a development text, and remember that settings were chosen on it: the text in the model's words."""
-        if dev.n_tokens == 0:
-            raise dev.error("the development text is empty")
-        self.tuning_items_ = item_hashes(dev)
+        self.tuning_items_ = item_hashes(dev.filled("development text"))
         return dev.recode(self.vocab_)
 
     @property
@@ -274,7 +258,7 @@ class LanguageModel(Model, ABC):
         return partial(count_ngrams, n_types=len(self.vocab_), order=self.order_, end=end)
 
     def _counting(self, corpus: Corpus) -> Callable[[], Ngrams]:
-        """What counts the n-grams of a text in the words of the model; it holds the symbols, and the text can go."""
+        """A function that counts the n-grams of a text in the words of the model; it needs the text no longer."""
         if self.cluster is None or self.boundary == "none":
             if self.boundary == "none":
                 self.stays_here(_ONE_STREAM)
@@ -374,7 +358,9 @@ class LanguageModel(Model, ABC):
             return
         groups = ((corpus, _cut(corpus.recode(self.vocab_), self.by_document)) for corpus in texts)
         for corpus, parts in self.spread_groups(_events_of, groups):
-            yield corpus, _joined(parts)
+            logs, unknown, starts = zip(*parts, strict=True)
+            lengths = np.concatenate([np.diff(each) for each in starts])
+            yield corpus, Events(np.concatenate(logs), np.concatenate(unknown), starts_of(lengths))
 
     def _prepare(self) -> None:
         self._events(Corpus.from_sentences([], self.vocab_))

@@ -99,9 +99,10 @@ class ClassModel(LanguageModel):
 
     def _events(self, corpus: Corpus) -> Events:
         events = self.ngram._events(corpus.map_tokens(self.class_of_, self.ngram.vocab_))
-        every, logs = np.ones(len(corpus.tokens), bool), events.log_probability.copy()
-        logs[every if self.boundary == "none" else events_of(corpus, every)] += self.log_emission_[corpus.tokens]
-        return events._replace(log_probability=logs)
+        emission = self.log_emission_[corpus.tokens]
+        if self.boundary != "none":
+            emission = events_of(corpus, emission)
+        return events._replace(log_probability=events.log_probability + emission)
 
     def _distribution(self, context: list[str]) -> np.ndarray:
         begins = self._begins(context)

@@ -29,7 +29,7 @@ from corpuscle import learning
 from corpuscle import model as container
 from corpuscle.compiled import frozen
 from corpuscle.engine.ngrams.smoothing import kept_rows
-from corpuscle.engine.ngrams.trie import BackoffTables, Ngrams, frozen_ngrams, frozen_tables, look_up, suffixes_of
+from corpuscle.engine.ngrams.trie import Ngrams, frozen_ngrams, frozen_tables, look_up, suffixes_of
 from corpuscle.errors import SettingError, warn
 from corpuscle.learning import Checkpoint
 from corpuscle.lm import loglinear_fitting as trials
@@ -186,23 +186,18 @@ class LogLinearModel(LogLinearSettings, LanguageModel):
             added[found[found >= 0]] = self.added_[here][found >= 0]
         return added
 
-    def tables(self) -> BackoffTables:
+    @cached_property
+    def _ngram_model(self) -> NgramModel:
         ngrams = self.ngrams_
         scores, totals = np.empty(len(self.added_)), np.empty(len(ngrams.first_child))
         base = frozen(np.where(self._predictable, 0.0, -np.inf), np.float64)
         score_rows(ngrams, self.added_, base, scores, totals)
-        contexts = len(ngrams.first_child) - 1
-        context = np.repeat(np.arange(contexts), np.diff(ngrams.first_child))
-        n_types = int(ngrams.levels[1])
+        contexts, n_types = len(ngrams.first_child) - 1, int(ngrams.levels[1])
         scores[:n_types] -= totals[-1]
-        scores[n_types:] -= totals[context]
+        scores[n_types:] -= np.repeat(totals[:-1], np.diff(ngrams.first_child))
         backoff = totals[ngrams.suffix[:contexts]] - totals[:contexts]  # a suffix of -1 finds the empty context
         tables = frozen_tables(ngrams.levels, ngrams.words, ngrams.first_child, ngrams.suffix, scores, backoff)
-        return consistent(tables, "the weights of this model leave nothing to some context")
-
-    @cached_property
-    def _ngram_model(self) -> NgramModel:
-        return NgramModel.imitating(self, self.tables())
+        return NgramModel.imitating(self, consistent(tables, "the weights of this model leave nothing to some context"))
 
     def check_arpa(self) -> None:
         self._check_boundary()

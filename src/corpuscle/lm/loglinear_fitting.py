@@ -138,8 +138,9 @@ class Objective:
         """Predict these positions alone, given as the entries of the longest n-grams there; or all of them again."""
         ends, counts = self.tree.ends, self.tree.counts
         if entries is not None:
-            ends, counts = np.zeros_like(ends), np.zeros_like(counts)
-            passes.count_positions(self.tree, frozen(entries, np.int32), ends, counts)
+            counts = np.bincount(entries, minlength=self.tree.n_entries).astype(np.int32)
+            ends = np.add.reduceat(counts, self.tree.starts[:-1])  # while counts are those of longest n-grams alone
+            passes.add_upwards(self.tree, counts)
         seen = self.tree._replace(ends=frozen(ends, np.int32), counts=frozen(counts, np.int32))
         self._passes = self._passes._replace(tree=seen)
         self.positions = int(ends.sum())
@@ -244,11 +245,11 @@ class Batches:
 
     def __init__(self, entries: np.ndarray, size: int, seed: int):
         self.entries, self.size, self.seed = entries, size, seed
-        self.number = -(-len(entries) // size)
+        self.number, self._pass = -(-len(entries) // size), -1
 
     def show(self, objective: Objective, number: int, step: int) -> None:
         """Let an objective see the batch ``step`` of the pass ``number``."""
-        if step == 0 or number != getattr(self, "_pass", None):
+        if number != self._pass:
             uniforms = Random(self.seed, "lm.loglinear", number, 0).uniforms(len(self.entries))
             self._pass, self._order = number, np.argsort(uniforms, kind="stable")
         objective.see(self.entries[self._order[step * self.size : (step + 1) * self.size]])
@@ -259,8 +260,8 @@ class Search:
     development text (0 if there is none). ``first``: strength and weight by depth of the first trial, and ``tuned``:
     which of them are to be chosen.
 
-    A trial ends after so many ``passes``, when less than ``tolerance`` is gained, or, ``early``, when the development
-    text gains nothing.
+    A trial ends after this number of ``passes``, when less than ``tolerance`` is gained, or, ``early``, when the
+    development text gains nothing.
     """
 
     def __init__(

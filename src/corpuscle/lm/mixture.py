@@ -103,9 +103,7 @@ class Mixture(LanguageModel):
 
     def fit(self, dev: Corpus) -> Mixture:
         """Find the weights under which a development text is most likely."""
-        if dev.n_tokens == 0:
-            raise dev.error("the development text is empty")
-        probabilities = np.exp(self.component_logs(dev))
+        probabilities = np.exp(self.component_logs(dev.filled("development text")))
         probabilities = probabilities[:, probabilities.sum(0) > 0]
         if probabilities.size == 0:
             raise dev.error("no model gives anything in the development text a probability")
@@ -127,7 +125,7 @@ class Mixture(LanguageModel):
 
     def _events(self, corpus: Corpus) -> Events:
         logs = self.component_logs(corpus)
-        # Added up model by model: a product of matrices rounds an event by what stands beside it.
+        # Summed model by model: the rounding of a matrix product depends on the neighbours of an event.
         shares = (weight * np.exp(of_model) for weight, of_model in zip(self.weights_, logs, strict=True))
         with np.errstate(divide="ignore"):
             return self._scored(corpus, np.log(sum(shares, 0.0)))
@@ -313,7 +311,7 @@ class AutoModel(AutoSettings, LanguageModel):
         return self.best_.as_ngram()
 
     def check_arpa(self) -> None:
-        """Nobody knows yet what will be chosen, and hardly anything of it has an ARPA form."""
+        # what will be chosen is not known yet, and most of the candidates have no ARPA form
         raise SettingError("a model of method auto has no ARPA form")
 
     def _events(self, corpus: Corpus) -> Events:

@@ -107,7 +107,7 @@ class NgramModel(NgramSettings, LanguageModel):
         """Learn from a text; with a development text choose the order (if ``auto``) and the discounts on it.
 
         ``folder``: where temporary files go if there is a limit to the ``memory`` (default: where the system has them).
-        The text is let go of before its n-grams are counted, which is of use if nobody else holds it.
+        The text is released before its n-grams are counted, which frees memory if the caller holds no reference to it.
         """
         if self.method == IMPORTED:
             raise SettingError("an imported model cannot learn; choose one of " + ", ".join(FAMILY))
@@ -336,8 +336,8 @@ class NgramModel(NgramSettings, LanguageModel):
 def _counting_within(
     model: NgramModel, corpus: Corpus, limit: int, folder: str | PathLike[str] | None
 ) -> Callable[[], Ngrams]:
-    """What counts the n-grams of a text in the words of the model with at most ``limit`` bytes of memory, in chunks
-    that go to temporary files in ``folder`` if need be; ``SettingError`` if that is too little.
+    """A function that counts the n-grams of a text in the words of the model with at most ``limit`` bytes of memory, in
+    chunks that go to temporary files in ``folder`` if need be; ``SettingError`` if that is too little.
 
     The limit is about the whole process: what it has when counting begins (the text, the vocabulary, the compiled
     kernels), what a chunk takes while it is counted, and what merging takes. The result does not depend on it.
@@ -362,7 +362,7 @@ def _counting_within(
 
 
 def _streams(model: NgramModel, corpus: Corpus, size: int) -> Iterator[tuple[np.ndarray, int]]:
-    """Chunks of about so many symbols, as streams with their signs, see ``count_spilled``."""
+    """Chunks of about ``size`` symbols, as streams with their signs, see ``count_spilled``."""
     if model.boundary == "none":
         bounds = [*range(0, corpus.n_tokens - model.order_, size), corpus.n_tokens]
         yield from overlapping(corpus.tokens, bounds, model.order_)
@@ -428,8 +428,8 @@ def _check_loaded(loaded: container.Container) -> None:
         raise ValueError("log probabilities must be numbers")
 
 
-_MARGIN = 1e-3
-
+_INSIDE = 1e-3
+"""How far tuned discounts stay from their bounds."""
 Objective = Callable[[np.ndarray], tuple[float, np.ndarray | None]]
 """Discounts (order, 4) -> negative log likelihood, and its gradient if that is known."""
 
@@ -499,7 +499,7 @@ def tune(start: np.ndarray, modified: bool, objective: Objective) -> np.ndarray:
 
     order = len(start)
     width = 3 if modified else 1
-    highest = np.tile(np.arange(1.0, width + 1), order) - _MARGIN
+    highest = np.tile(np.arange(1.0, width + 1), order) - _INSIDE
 
     def unpack(flat: np.ndarray) -> np.ndarray:
         discounts = np.zeros((order, 4))
@@ -518,6 +518,6 @@ def tune(start: np.ndarray, modified: bool, objective: Objective) -> np.ndarray:
             slope[i] = (objective(unpack(nudged))[0] - value) / (nudged[i] - flat[i])
         return value, slope
 
-    first, bounds = np.clip(start[:, 1 : 1 + width].ravel(), _MARGIN, highest), [(_MARGIN, high) for high in highest]
+    first, bounds = np.clip(start[:, 1 : 1 + width].ravel(), _INSIDE, highest), [(_INSIDE, high) for high in highest]
     best = minimize(value_and_slope, first, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": 100})
     return unpack(best.x)

@@ -283,15 +283,12 @@ class HpyModel(HpySettings, LanguageModel):
 
     def sample_tables(self) -> list[BackoffTables]:
         """Every sample of a model of fixed order as a back-off model, exactly."""
-        samples, ngrams = self.samples_, self.ngrams_
+        ngrams, predictable = self.ngrams_, self._predictable
         assert ngrams is not None
         direct = gibbs.direct_counts(ngrams, START)
-
-        def tables_of(tables: np.ndarray, discounts: np.ndarray, strengths: np.ndarray) -> BackoffTables:
-            customers = gibbs.customers_of(ngrams, direct, tables)
-            return gibbs.backoff_tables(ngrams, customers, tables, discounts, strengths, self._predictable)
-
-        return [tables_of(**sample) for sample in samples]
+        customers = [gibbs.customers_of(ngrams, direct, sample["tables"]) for sample in self.samples_]
+        each = zip(customers, self.samples_, strict=True)
+        return [gibbs.backoff_tables(ngrams, of, **sample, predictable=predictable) for of, sample in each]
 
     @cached_property
     def _ngram_models(self) -> list[NgramModel]:

@@ -105,7 +105,7 @@ class PlreModel(PlreSettings, LanguageModel):
 
     @cached_property
     def tables_(self) -> BackoffTables:
-        """Probabilities of all seen n-grams, and back-off weights; what unseen ones get beside is in ``layers_``."""
+        """Probabilities of all seen n-grams, and back-off weights; what unseen n-grams get is in ``layers_``."""
         return consistent(self._estimate(self.discounts_, self.powers_, self.layers_))
 
     @cached_property

@@ -199,18 +199,8 @@ class PlreSettings(WordSettings, UnitSettings, TokenSettings, TextSettings, Seed
         super().__post_init__()
         if not self.powers or list(self.powers) != sorted(self.powers, reverse=True):
             raise SettingError(f"powers are a list that does not rise, such as 0.67,0.33; not {self.powers!r}")
-        if self.ranks is not None:
-            self._check_ranks()
-
-    @property
-    def rank_lists(self) -> list[list[int]]:
-        """The ranks that were given, a list for each power or one for all of them; none if none were given."""
-        several = list(self.ranks) if isinstance(self.ranks, tuple | list) else [self.ranks]
-        if all(type(rank) is int for rank in several):
-            several = [several]
-        return [list(ranks) if isinstance(ranks, tuple | list) else [ranks] for ranks in several if ranks is not None]
-
-    def _check_ranks(self) -> None:
+        if self.ranks is None:
+            return
         layers = self.rank_lists
         right = layers and all(layers)
         if not right or not all(type(rank) is int and 0 <= rank <= MAX_RANK for layer in layers for rank in layer):
@@ -221,6 +211,14 @@ class PlreSettings(WordSettings, UnitSettings, TokenSettings, TextSettings, Seed
         if longest > self.order - 1:
             fitting = f"at most {self.order - 1} of them, for order 2 and so on" if self.order > 1 else "none at all"
             raise SettingError(f"a model of order {self.order} has {fitting}; not {longest} ranks")
+
+    @property
+    def rank_lists(self) -> list[list[int]]:
+        """The ranks that were given, a list for each power or one for all of them; none if none were given."""
+        several = list(self.ranks) if isinstance(self.ranks, tuple | list) else [self.ranks]
+        if all(type(rank) is int for rank in several):
+            several = [several]
+        return [list(ranks) if isinstance(ranks, tuple | list) else [ranks] for ranks in several if ranks is not None]
 
 
 class LogLinearSettings(WordSettings, UnitSettings, TokenSettings, TextSettings, Seeded, Parallel):

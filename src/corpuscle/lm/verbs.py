@@ -444,7 +444,6 @@ def warm() -> None:
 
     from corpuscle import lm
     from corpuscle.engine.ngrams.trie import look_up
-    from corpuscle.lm.kernels.counting import Spilled, merge_ngrams, merge_spilled
     from corpuscle.model import read
     from corpuscle.text import Corpus
     from corpuscle.text import warm as warm_text
@@ -457,8 +456,6 @@ def warm() -> None:
         for settings in ({}, {"boundary": "none"}, {"method": "backoff-mkn"}, {"prune": (0, 1), "entropy": 1e-9}):
             model = lm.NgramModel(order=3, min_count=1, **settings).fit(corpus)
             if model.ngrams_ is not None:
-                merge_ngrams(model.ngrams_, model.ngrams_)
-                merge_spilled([Spilled(model.ngrams_, 1, folder)] * 2, folder)
                 look_up(model.ngrams_, np.array([[3, 4]]))
             model.save(path)
             loaded = lm.NgramModel.from_container(read(path))

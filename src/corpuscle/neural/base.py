@@ -1,16 +1,16 @@
 """Networks: what everything that writes with trained networks shares, whatever its symbols are.
 
 Several models may write together, the mean of their log probabilities deciding at each symbol, and models that write
-from the end rank what those have found. A task to the right of this one says what its symbols are, and how pairs
-become examples. Before numbers of 8 bits are trusted, ``check_precision`` counts what they change.
+from the end rank what those have found. A task that uses networks defines their symbols, and how pairs become
+examples. Before numbers of 8 bits are trusted, ``check_precision`` counts what they change.
 """
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from itertools import accumulate
+from itertools import pairwise
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -23,6 +23,7 @@ from corpuscle.neural.decoder import Decoder, Hypothesis
 from corpuscle.neural.output import Shortlist
 from corpuscle.neural.reference import Weights, shapes
 from corpuscle.neural.settings import Architecture, NetworkSettings
+from corpuscle.scale import starts_of
 from corpuscle.settings import Seeded, learned
 from corpuscle.text.corpus import SPACE
 from corpuscle.text.vocab import END, FIRST, START, Vocab
@@ -171,17 +172,12 @@ class Networks(NetworkSettings, Seeded, Model):
         a, tasks = self.architecture, []
         plan = plan_of(self, len(lessons.rows), lessons.guide)._replace(choose=lessons.choose)
         for turned in (False, True)[: 1 + bool(self.right_to_left)]:
-
-            def ordered(target: np.ndarray, of: np.ndarray | None = None, turned: bool = turned) -> np.ndarray:
-                """A target, or something else with a row for each of its symbols, in the order of writing."""
-                whole = target if of is None else of
-                return whole[self._order_from_end(target)] if turned else whole
-
+            order: Callable[[np.ndarray], Any] = self._order_from_end if turned else lambda _: slice(None)
             known = None
             if lessons.links is not None and lessons.guide:
-                known = [ordered(row[1], matrix) for row, matrix in zip(lessons.rows, lessons.links, strict=True)]
-            rows = [(source, ordered(target)) for source, target in lessons.rows]
-            right = [[ordered(target) for target in targets] for _, targets in lessons.validation]
+                known = [matrix[order(row[1])] for row, matrix in zip(lessons.rows, lessons.links, strict=True)]
+            rows = [(source, target[order(target)]) for source, target in lessons.rows]
+            right = [[target[order(target)] for target in targets] for _, targets in lessons.validation]
             held = [(row[0], targets[0]) for row, targets in zip(lessons.validation, right, strict=True)]
             accepted = [{tuple(target.tolist()) for target in targets} for targets in right]
             examples = Examples.of(rows, known), Examples.of(held)
@@ -262,8 +258,7 @@ class Networks(NetworkSettings, Seeded, Model):
             flat = [target[self._order_from_end(target)] for target in flat]
         owners = [source for source, each in zip(sources, targets, strict=True) for _ in each]
         logs = decoder.score(owners, flat, workers_=self.workers, cluster=self.cluster)
-        ends = accumulate(len(each) for each in targets)
-        return [logs[end - len(each) : end] for each, end in zip(targets, ends, strict=True)]
+        return [logs[a:b] for a, b in pairwise(starts_of(map(len, targets)).tolist())]
 
     def _looked(self, source: np.ndarray, target: np.ndarray) -> np.ndarray:
         """Where the first model looks while it writes a target: shares float64 (target and END, source and END)."""

@@ -29,7 +29,7 @@ from corpuscle.neural.kernels.search import Finished, Live, NoClass, Nodes, Rank
 from corpuscle.neural.output import Ensemble, Output, Shortlist
 from corpuscle.neural.reference import Weights, shapes
 from corpuscle.neural.settings import Architecture, DecodingSettings
-from corpuscle.scale import workers
+from corpuscle.scale import starts_of, workers
 from corpuscle.text.vocab import END, START, UNKNOWN, Vocab
 
 WINDOW, CHUNK = 4096, 1024
@@ -234,15 +234,14 @@ class _Block:
             np.take_along_axis(array, order, axis=1)[there]
             for array in (done.scores, done.totals, done.nodes, done.depths)
         )
-        starts = np.concatenate([[0], np.cumsum(depths, dtype=np.int64)])
+        starts = starts_of(depths)
         symbols = np.empty(starts[-1], np.int32)
         follow(self.nodes, lasts, starts, symbols)
         if not self.report.softmax:
             scores = logs = np.full(len(lasts), np.nan)
         spans = [symbols[a:b] for a, b in pairwise(starts.tolist())]
         every = list(map(Hypothesis, spans, scores.tolist(), logs.tolist()))
-        ends = np.cumsum(there.sum(axis=1)).tolist()
-        return [every[a:b] for a, b in zip([0, *ends], ends, strict=False)]
+        return [every[a:b] for a, b in pairwise(starts_of(there.sum(axis=1)).tolist())]
 
 
 def _cuts(lengths: Sequence[int], settings: DecodingSettings) -> list[int]:
@@ -305,7 +304,7 @@ class Decoder:
         return f"<Decoder of {len(self.weights)} models, {self.precision}>"
 
     def needs_softmax(self, settings: DecodingSettings) -> bool:
-        """Whether probabilities are needed: not where one hypothesis of one model is followed and nobody asks."""
+        """Whether probabilities are needed: unless a greedy search with one model does not report them."""
         return settings.scores or settings.beam > 1 or len(self.networks) > 1
 
     def decode(
@@ -375,7 +374,7 @@ def _scored(pairs: tuple[list[np.ndarray], list[np.ndarray]], decoder: Decoder) 
         states = [tuple(array[: len(rows)] for array in state) for state in states]
         hidden, states = _stepped(decoder.networks, encoded, rows, before[: len(rows)], states, rooms)
         before = symbols[starts[rows] + step]
-        totals[rows] += decoder.every_symbol.logs(hidden, rooms[0])[rows, before]
+        totals[rows] += decoder.every_symbol.logs(hidden)[rows, before]
     return totals
 
 

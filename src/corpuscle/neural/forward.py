@@ -7,7 +7,7 @@ the sentence's vectors with every matrix that would multiply what attention find
 before the output).
 
 The encoder has no padding: sentences are sorted by length, positions stand in order of time, and at each time those
-that are still there are the first so many rows.
+that have not ended are the first rows.
 
 **Transformers**: the keys and values of all symbols written so far stand in one store; a hypothesis is the list of its
 places there, and nothing moves when hypotheses are chosen. When the store is full, what no hypothesis needs any more is
@@ -202,7 +202,7 @@ class Recurrent:
         starts, lengths = batch.starts, np.diff(batch.starts)
         order = np.argsort(-lengths, kind="stable")
         there = np.searchsorted(-lengths[order], -np.arange(lengths.max(initial=0)), side="left")
-        begins = np.concatenate([[0], np.cumsum(there)])
+        begins = starts_of(there)
         # Where each position of the batch stands in order of time.
         time = np.arange(starts[-1]) - np.repeat(starts[:-1], lengths)
         places = begins[time] + np.repeat(np.argsort(order), lengths)
@@ -330,7 +330,7 @@ class Store:
         self.pairs, self.used = np.empty((n_layers, self.FIRST, 2 * size), np.float32), 0
 
     def claim(self, rows: int, slots: np.ndarray, counts: np.ndarray) -> np.ndarray:
-        """``rows`` places that nobody uses, int32. ``slots`` (n, longest), of which the first ``counts`` (n,) of each
+        """``rows`` free places, int32. ``slots`` (n, longest), of which the first ``counts`` (n,) of each
         row are in use, is brought up to date when others move."""
         if self.used + rows > self.pairs.shape[1]:
             there = np.arange(slots.shape[1]) < counts[:, None]

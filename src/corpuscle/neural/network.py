@@ -44,7 +44,6 @@ nothing is dropped; ``symbols=True`` by the share of symbols."""
 
 def keep_all(*shape: int, symbols: bool = False) -> None:
     """No dropout, as in validation."""
-    return None
 
 
 def masked(x: Tensor, mask: Tensor | None) -> Tensor:

@@ -107,7 +107,10 @@ def _gru(g: _Graph, cell: str, x: str | None, h: str) -> str:
     return g.add(candidate, g.op("Mul", update, g.op("Sub", h, candidate)))
 
 
-def _mlstm(g: _Graph, cell: str, x: str, mixer: str, h: str, memory: str) -> tuple[str, str]:
+def _first(g: _Graph, cell: str, x: str, mixer: str | None, h: str, memory: str) -> tuple[str, str]:
+    """The next state and memory of the cell that reads the input of a layer; ``mixer``: of a multiplicative LSTM."""
+    if mixer is None:
+        return _gru(g, cell, x, h), memory
     mixed = g.op("Mul", mixer, g.product(h, f"{cell}/Um"))
     gates = g.add(x, g.normal(g.product(mixed, f"{cell}/U"), f"{cell}/gh"))
     put, keep, out, new = g.op("Split", gates, outputs=4, axis=-1, num_outputs=4)
@@ -120,10 +123,6 @@ def _inputs(g: _Graph, cell: str, x: str) -> tuple[str, str | None]:
     """An input times the matrices of a cell: with the bias, and for the mixing of a multiplicative LSTM."""
     made = g.add(g.normal(g.product(x, f"{cell}/W"), f"{cell}/gx"), g.weight(f"{cell}/b"))
     return made, g.product(x, f"{cell}/Wm") if f"{cell}/Wm" in g.weights.arrays else None
-
-
-def _first(g: _Graph, cell: str, x: str, mixer: str | None, h: str, memory: str) -> tuple[str, str]:
-    return (_gru(g, cell, x, h), memory) if mixer is None else _mlstm(g, cell, x, mixer, h, memory)
 
 
 # ---- recurrent models
@@ -222,8 +221,7 @@ def _recurrent_step(g: _Graph) -> dict[str, tuple[str, Shape]]:
         q = g.add(h, q)
     o = g.op("Tanh", g.normal(g.product(g.op("Concat", y, q, context, axis=-1), "read/W"), "read/g"))
     state = g.op("Concat", *(g.op("Unsqueeze", each, g.ints(1)) for each in states), axis=1)
-    outputs: dict[str, tuple[str, Shape]] = {"logs": _logs(g, o)}
-    outputs |= {"next_state": (state, ("r", a.decoder_layers, a.state))}
+    outputs = {"logs": _logs(g, o), "next_state": (state, ("r", a.decoder_layers, a.state))}
     return outputs | ({"next_memory": (memory, ("r", a.state))} if a.cell == "mlstm" else {})
 
 
@@ -330,7 +328,7 @@ def encoder_file(path: str | PathLike[str]) -> Path:
 
 
 def write_onnx(weights: Weights, path: str | PathLike[str]) -> tuple[Path, Path]:
-    """Write a model: a step of its decoder to ``path``, its encoder beside it; the two files."""
+    """Write a model: a step of its decoder to ``path``, its encoder to ``encoder_file(path)``; the two files."""
     onnx = require("onnx", extra="onnx")
     int64, float32 = onnx.TensorProto.INT64, onnx.TensorProto.FLOAT
     recurrent = weights.architecture.recurrent

@@ -86,7 +86,7 @@ class Output:
     def _names(self, chosen: np.ndarray) -> np.ndarray:
         return chosen if self.classes is None else np.where(chosen < 0, np.int32(-1), self.classes[chosen])
 
-    def logs(self, hidden: np.ndarray, room: Buffers) -> np.ndarray:
+    def logs(self, hidden: np.ndarray) -> np.ndarray:
         """The logs of the probabilities of all classes, (rows, n)."""
         scores = self.product(hidden, np.empty((len(hidden), len(self)), np.float32), 0, len(self))
         best = nothing(len(hidden), 1)
@@ -109,9 +109,9 @@ class Ensemble:
         """The layers with some classes only."""
         return Ensemble([output.only(classes) for output in self.outputs], self.arithmetic)
 
-    def logs(self, hidden: Sequence[np.ndarray], room: Buffers) -> np.ndarray:
+    def logs(self, hidden: Sequence[np.ndarray]) -> np.ndarray:
         """The combined logs of all classes, (rows, n)."""
-        logs = [output.logs(each, room) for output, each in zip(self.outputs, hidden, strict=True)]
+        logs = [output.logs(each) for output, each in zip(self.outputs, hidden, strict=True)]
         if len(logs) == 1:
             return logs[0]
         if not self.arithmetic:
@@ -122,7 +122,7 @@ class Ensemble:
         """The k best classes of each row and their combined logs."""
         if len(self.outputs) == 1:
             return self.outputs[0].best(hidden[0], k, room)
-        logs = self.logs(hidden, room)
+        logs = self.logs(hidden)
         best = nothing(len(logs), min(k, len(self)))
         absorb(best, logs, np.zeros(len(self), np.float32))
         ranked(best)

@@ -217,10 +217,12 @@ def gru(weights: Weights, cell: str, x: np.ndarray | None, h: np.ndarray) -> np.
     return (1 - update) * candidate + update * h
 
 
-def mlstm(
+def _first_cell(
     weights: Weights, cell: str, x: np.ndarray, h: np.ndarray, memory: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The next state and memory of a multiplicative LSTM."""
+    """The next state and memory of the cell that reads the input of a layer, a GRU or a multiplicative LSTM."""
+    if weights.architecture.cell != "mlstm":
+        return gru(weights, cell, x, h), memory
     p, d = weights.arrays, len(h)
     mixed = (x @ p[f"{cell}/Wm"]) * (h @ p[f"{cell}/Um"])
     X = normalised(x @ p[f"{cell}/W"], p.get(f"{cell}/gx"))
@@ -229,14 +231,6 @@ def mlstm(
     put, keep, out = sigmoid(gates[:d]), sigmoid(gates[d : 2 * d]), sigmoid(gates[2 * d : 3 * d])
     memory = keep * memory + put * np.tanh(gates[3 * d :])
     return out * np.tanh(memory), memory
-
-
-def _first_cell(
-    weights: Weights, cell: str, x: np.ndarray, h: np.ndarray, memory: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """The cell that reads the input of a layer: next state and memory."""
-    is_long = weights.architecture.cell == "mlstm"
-    return mlstm(weights, cell, x, h, memory) if is_long else (gru(weights, cell, x, h), memory)
 
 
 def _column(weights: Weights, column: str, vectors: np.ndarray) -> np.ndarray:

@@ -23,7 +23,7 @@ LONGEST = 100
 """A longer word is cut into stretches of this length: the time that a word takes grows with its square."""
 
 MERGES = {"merges": Array("int32", ("merges", 3), low=FIRST, high="types+3")}
-"""The array of a model file, beside those of the vocabulary."""
+"""The array of a model file, besides those of the vocabulary."""
 
 
 class Pieces(NamedTuple):
@@ -100,8 +100,7 @@ class Subwords:
         symbols, starts, parts = _spelled(words, self.vocab)
         cut(symbols, starts, self.index, self.merges)
         there = symbols != GONE
-        kept = np.concatenate([[0], np.cumsum(there)])[starts]
-        return symbols[there], kept[starts_of(parts)]
+        return symbols[there], starts_of(there)[starts][starts_of(parts)]
 
     def pieces(self, corpus: Corpus) -> Pieces:
         used, types = np.unique(corpus.tokens, return_inverse=True)

@@ -77,15 +77,12 @@ class Examples(NamedTuple):
 
 
 def padded(flat: np.ndarray, starts: np.ndarray, which: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Some sequences, filled with END, int64 (b, longest), and which places belong to them and to one END, bool."""
-    lengths = starts[which + 1] - starts[which] + 1
-    real = np.arange(lengths.max(initial=1)) < lengths[:, None]
-    symbols = np.full(real.shape, END, np.int64)
-    inside = real.copy()
-    inside[np.arange(len(which)), lengths - 1] = False
-    places, _ = items_of(starts, which)
-    symbols[inside] = flat[places]
-    return symbols, real
+    """Some sequences, each with an END, padded with END: int64 (b, longest + 1); and what is not padding, bool."""
+    lengths = starts[which + 1] - starts[which]
+    columns = np.arange(lengths.max(initial=0) + 1)
+    symbols = np.full((len(which), len(columns)), END, np.int64)
+    symbols[columns < lengths[:, None]] = flat[items_of(starts, which)[0]]
+    return symbols, columns <= lengths[:, None]
 
 
 def batches(examples: Examples, size: int, seed: int, epoch: int) -> list[np.ndarray]:
@@ -93,8 +90,7 @@ def batches(examples: Examples, size: int, seed: int, epoch: int) -> list[np.nda
     random = Random(seed, "neural/batches", epoch)
     source, target = np.diff(examples.source_starts), np.diff(examples.target_starts)
     order = np.lexsort((random.uniforms(len(examples)), target, source))
-    cut = [order[first : first + size] for first in range(0, len(order), size)]
-    return random.shuffled(cut)
+    return random.shuffled([order[first : first + size] for first in range(0, len(order), size)])
 
 
 BETAS = {True: (0.9, 0.999), False: (0.9, 0.98)}

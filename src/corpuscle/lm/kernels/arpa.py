@@ -16,6 +16,8 @@ from corpuscle.compiled import kernel, part
 OK, NO_NUMBER, TOO_FEW, TOO_MANY, SECTION = range(5)
 """How ``get_lines`` ends."""
 
+# Bytes as numbers: 9 tab, 10 newline, 32 space, 43 +, 45 -, 46 point, 48 the digit 0, 69 and 101 E and e, 92 backslash.
+
 
 @part
 def put_number(value, out, at):

@@ -1,16 +1,15 @@
 """N-gram counts of several texts together: tries that become one, in memory or from disk.
 
-Two tries in memory (``merge_ngrams``): both have the same symbols, so their unigram rows are the same. From there on,
-level by level: the continuations of a context of the merged trie are those that its counterparts in the two tries have,
-merged like two sorted lists. A suffix needs no search, because each trie knows its own, and every row knows its place
-in the merged trie. Counting pieces of a text and merging them gives exactly what counting the whole text gives.
+The rows of a level are sorted by their context and their word, in every trie and in the merged one. So if each trie
+knows where its rows of the level below have gone (``places``), its rows of a level are a sorted run of keys (merged
+context, word), and merging the runs gives the level: equal keys are one n-gram, whose counts add up. Its suffix stands
+in the level below, too, and is looked up in the same places. Merging the counts of pieces of a text gives exactly what
+counting the whole text gives.
 
-More text than memory holds (``count_spilled``): chunks are counted one after the other, and their tries merged from
-disk. The rows of a level are sorted by their context and their word, in every chunk and in the merged trie. So if each
-chunk knows where the rows of the level below have gone (``places``), its rows of a level are a sorted run of keys
-(merged context, word), and one pass over all runs merges them: equal keys are one n-gram, whose counts add up. Its
-suffix stands in the level below, too, and is looked up in the same places. Only these are held in memory, four bytes
-for each row of two levels; runs are read and merged rows written in blocks.
+Runs are merged in blocks: of each as many rows as there is room for, up to the least key that ends such a block while
+its run goes on. Two tries can stay in memory (``merge_ngrams``). For more text than memory holds (``count_spilled``)
+chunks are counted one after the other, and their tries stand on disk, as does the merged one. Only the places are then
+held in memory, four bytes for each row of two levels.
 
 Merging sorted lists and runs: Knuth, "The art of computer programming, vol. 3: sorting and searching", 1973, section
 5.4; of n-grams: Heafield, Pouzyrevsky, Clark and Koehn, "Scalable modified Kneser-Ney language model estimation", 2013.
@@ -18,116 +17,46 @@ Merging sorted lists and runs: Knuth, "The art of computer programming, vol. 3: 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
 from os import PathLike
-from typing import NamedTuple
 
 import numpy as np
 
-from corpuscle.compiled import kernel, part
 from corpuscle.engine.ngrams.trie import ROOT, Ngrams, frozen_ngrams
 from corpuscle.errors import SettingError
 from corpuscle.memory import PIECE, ArrayFile
 
-_AT_ONCE = 1 << 20
-
-
-class _Side(NamedTuple):
-    """One of the two tries: ``ngrams``; ``context`` int32 (contexts,), the counterpart of each merged context, or -1;
-    ``place`` int32 (rows,), where the rows of the lower levels have gone."""
-
-    ngrams: Ngrams
-    context: np.ndarray
-    place: np.ndarray
-
-
-@part(bare=True)
-def _children(side, context):
-    """The continuations of the counterpart of a merged context: first row, and the one behind the last."""
-    row = side.context[context]
-    if row < 0:
-        return np.int64(0), np.int64(0)
-    return np.int64(side.ngrams.first_child[row]), np.int64(side.ngrams.first_child[row + 1])
-
-
-@kernel
-def _merge_children(one, other, first, last, at, new, children):
-    """Merge the continuations of the contexts ``first`` to ``last``, from row ``at`` of the level on; returns the next.
-
-    ``new``: int32 (5, room) receives word, count, suffix and the two counterparts of each merged row, ``children`` how
-    many each context has.
-    """
-    a, b = one.ngrams, other.ngrams
-    for context in range(first, last):
-        row_a, end_a = _children(one, context)
-        row_b, end_b = _children(other, context)
-        before = at
-        while row_a < end_a or row_b < end_b:
-            in_a = row_b == end_b or (row_a < end_a and a.words[row_a] <= b.words[row_b])
-            in_b = row_a == end_a or (row_b < end_b and b.words[row_b] <= a.words[row_a])
-            new[1, at] = 0
-            new[3, at] = new[4, at] = -1
-            if in_a:
-                new[0, at], new[2, at], new[3, at] = a.words[row_a], one.place[a.suffix[row_a]], row_a
-                new[1, at] += a.counts[row_a]
-                row_a += 1
-            if in_b:
-                new[0, at], new[2, at], new[4, at] = b.words[row_b], other.place[b.suffix[row_b]], row_b
-                new[1, at] += b.counts[row_b]
-                row_b += 1
-            at += 1
-        children[context] = at - before
-    return at
-
-
-def merge_ngrams(a: Ngrams, b: Ngrams) -> Ngrams:
-    """The counts of two texts together; both must have been counted with the same symbols and the same order."""
-    n_types = int(a.levels[1])
-    types, levels = np.arange(n_types, dtype=np.int32), [0, n_types]
-    sides = [_Side(ngrams, types, np.zeros(len(ngrams.words), np.int32)) for ngrams in (a, b)]
-    for side in sides:
-        side.place[:n_types] = types
-    words, counts = [types], [a.counts[:n_types] + b.counts[:n_types]]
-    suffix, first_child = [np.full(n_types, ROOT, np.int32)], []
-    for m in range(1, a.order):
-        room = int(a.levels[m + 1] - a.levels[m] + b.levels[m + 1] - b.levels[m])
-        contexts, rows = levels[-1] - levels[-2], 0
-        new, children = np.empty((5, room), np.int32), np.empty(contexts, np.int32)
-        for first in range(0, contexts, _AT_ONCE):
-            last = min(first + _AT_ONCE, contexts)
-            rows = _merge_children(sides[0], sides[1], first, last, rows, new, children)
-        ends = np.cumsum(children, dtype=np.int64)
-        first_child.append(levels[-1] + ends - children)
-        numbers = np.arange(levels[-1], levels[-1] + rows, dtype=np.int32)
-        sides = [side._replace(context=new[3 + i, :rows].copy()) for i, side in enumerate(sides)]
-        for side in sides:
-            side.place[side.context[side.context >= 0]] = numbers[side.context >= 0]
-        for parts, row in ((words, 0), (counts, 1), (suffix, 2)):
-            parts.append(new[row, :rows].copy())
-        levels.append(levels[-1] + rows)
-    if levels[-1] >= 2**31:
-        raise SettingError("more than 2^31 distinct n-grams; a lower order has fewer")
-    children = np.concatenate([*first_child, [levels[-1] if len(levels) > 2 else 0]])
-    return frozen_ngrams(np.array(levels), np.concatenate(words), children, *map(np.concatenate, (suffix, counts)))
-
-
 Folder = str | PathLike[str] | None
 
 _ROWS = 1 << 20
-"""How many rows of all runs together, and how many merged ones, are in memory."""
+"""How many rows of all runs together are in memory."""
 _WORDS, _SUFFIX, _COUNTS, _CONTEXTS = range(4)
 _LAST = np.iinfo(np.int64).max
 
 
 def counting_bytes(order: int, n_types: int) -> tuple[int, int]:
-    """What ``count_ngrams`` takes at most: bytes for each symbol, and besides."""
+    """Bounds of the memory that ``count_ngrams`` takes: bytes per symbol, and a constant number of bytes."""
     return 12 + 16 * (order - 1), 64 * n_types
 
 
 def merging_bytes(order: int, n_types: int) -> tuple[int, int]:
-    """What ``merge_spilled`` takes at most: bytes for each symbol of all chunks, and besides."""
+    """The same for ``merge_spilled``, per symbol of all chunks."""
     return 4 * min(2, max(0, order - 2)) + 1, 64 * n_types + 64 * _ROWS
+
+
+class Held:
+    """A trie in memory, row by row."""
+
+    def __init__(self, ngrams: Ngrams):
+        self.levels: list[int] = ngrams.levels.tolist()
+        contexts = np.repeat(np.arange(len(ngrams.first_child) - 1, dtype=np.int32), np.diff(ngrams.first_child))
+        roots = np.full(self.levels[1], ROOT, np.int32)
+        self._rows = ngrams.words, ngrams.suffix, ngrams.counts, np.concatenate([roots, contexts])
+
+    def read(self, kind: int, first: int, last: int) -> np.ndarray:
+        """Words, suffixes, counts or contexts of some rows, int32."""
+        return self._rows[kind][first:last]
 
 
 class Spilled:
@@ -151,110 +80,40 @@ class Spilled:
         return self._file.read(begin + first, begin + last)
 
 
-class _Heads(NamedTuple):
-    """What is in memory of k runs: ``keys`` int64 (k, room), the merged context and the word of each row; ``suffix``,
-    the merged one, and ``counts``, int32; ``places``, int32, receives the merged rows; ``at`` and ``size`` int64 (k,),
-    how many have been merged, and how many there are; ``key`` int64 (k,), the next one, or ``_LAST``."""
+class _Memory:
+    """An array that grows in memory, as an ``ArrayFile`` does on disk."""
 
-    keys: np.ndarray
-    suffix: np.ndarray
-    counts: np.ndarray
-    places: np.ndarray
-    at: np.ndarray
-    size: np.ndarray
-    key: np.ndarray
+    def __init__(self) -> None:
+        self.size, self._parts = 0, [np.empty(0, np.int32)]
 
+    def append(self, items: np.ndarray) -> None:
+        self._parts.append(items.astype(np.int32))
+        self.size += len(items)
 
-@kernel
-def _merge(heads, row, merged):
-    """Merge until a run has nothing more in memory or ``merged`` is full; returns how many rows came of it.
-
-    ``merged``: int32 (4, room) receives word, suffix, count and context of the merged rows, the first of them ``row``.
-    """
-    n, ended = 0, False
-    while n < merged.shape[1] and not ended:
-        key = heads.key[0]
-        for run in range(1, len(heads.key)):
-            key = min(key, heads.key[run])
-        if key == _LAST:
-            break
-        merged[_WORDS, n] = key & 0xFFFFFFFF
-        merged[_COUNTS, n] = 0
-        merged[_CONTEXTS, n] = key >> 32
-        for run in range(len(heads.key)):
-            if heads.key[run] == key:
-                at = heads.at[run]
-                merged[_COUNTS, n] += heads.counts[run, at]
-                merged[_SUFFIX, n] = heads.suffix[run, at]
-                heads.places[run, at] = row + n
-                heads.at[run] = at + 1
-                if at + 1 < heads.size[run]:
-                    heads.key[run] = heads.keys[run, at + 1]
-                else:
-                    heads.key[run] = _LAST
-                    ended = True
-        n += 1
-    return n
-
-
-class _Runs:
-    """The rows of one level of all chunks; ``places``: where those of the level below have gone."""
-
-    def __init__(self, chunks: list[Spilled], level: int, places: list[np.ndarray], is_last: bool):
-        self._chunks, self._level, self._below = chunks, level, places
-        self._next = [chunk.levels[level] for chunk in chunks]
-        k, room = len(chunks), max(1, _ROWS // len(chunks))
-        suffix, counts, merged = np.empty((3, k, room), np.int32)
-        at, size = np.zeros((2, k), np.int64)
-        self.heads = _Heads(np.empty((k, room), np.int64), suffix, counts, merged, at, size, np.full(k, _LAST))
-        sizes = [0 if is_last else chunk.levels[level + 1] - chunk.levels[level] for chunk in chunks]
-        self.places = [np.empty(size, np.int32) for size in sizes]
-        for run in range(k):
-            self._refill(run)
-
-    def refill(self) -> None:
-        """Note where rows have gone, and read more, wherever nothing is left."""
-        for run in np.flatnonzero((self.heads.at == self.heads.size) & (self.heads.size > 0)).tolist():
-            self._refill(run)
-
-    def _refill(self, run: int) -> None:
-        heads, chunk, first, size = self.heads, self._chunks[run], self._next[run], int(self.heads.size[run])
-        if len(self.places[run]):
-            begin = first - size - chunk.levels[self._level]
-            self.places[run][begin : begin + size] = heads.places[run, :size]
-        last = min(first + heads.keys.shape[1], chunk.levels[self._level + 1])
-        self._next[run], heads.at[run], heads.size[run] = last, 0, last - first
-        if first < last:
-            below, before = self._below[run], chunk.levels[self._level - 1]
-            keys = heads.keys[run, : last - first]
-            keys[:] = below[chunk.read(_CONTEXTS, first, last) - before]
-            keys <<= 32
-            keys |= chunk.read(_WORDS, first, last)
-            heads.suffix[run, : len(keys)] = below[chunk.read(_SUFFIX, first, last) - before]
-            heads.counts[run, : len(keys)] = chunk.read(_COUNTS, first, last)
-            heads.key[run] = keys[0]
+    def mapped(self) -> np.ndarray:
+        return np.concatenate(self._parts)
 
 
 class _Merged:
-    """The merged trie, in files."""
+    """The merged trie in growing arrays, of which ``make`` makes one."""
 
-    def __init__(self, counts: np.ndarray, folder: Folder):
-        self.levels = [0, len(counts)]
-        self.files = [ArrayFile(np.int32, folder) for _ in range(3)]
-        for file, items in zip(self.files, (np.arange(len(counts)), np.full(len(counts), ROOT), counts), strict=True):
-            file.append(items)
-        self.first_child = ArrayFile(np.int32, folder)
+    def __init__(self, counts: np.ndarray, make: Callable[[], ArrayFile | _Memory]):
+        self.levels, self.first_child = [0, len(counts)], make()
+        self.columns = [make() for _ in range(3)]
+        roots = np.full(len(counts), ROOT)
+        for column, items in zip(self.columns, (np.arange(len(counts)), roots, counts), strict=True):
+            column.append(items)
 
     @property
     def rows(self) -> int:
-        return self.files[0].size
+        return self.columns[0].size
 
     def append(self, merged: np.ndarray) -> None:
         """More rows: word, suffix, count and context of each, int32 (4, n)."""
         contexts = np.arange(self.first_child.size, merged[_CONTEXTS, -1] + 1)
         self.first_child.append(self.rows + np.searchsorted(merged[_CONTEXTS], contexts))
-        for file, items in zip(self.files, merged, strict=False):
-            file.append(items)
+        for column, items in zip(self.columns, merged, strict=False):
+            column.append(items)
         if self.rows >= 2**31:
             raise SettingError("more than 2^31 distinct n-grams; a lower order has fewer")
 
@@ -264,29 +123,73 @@ class _Merged:
         self.levels.append(self.rows)
 
     def ngrams(self) -> Ngrams:
-        """The whole trie, mapped."""
         self.first_child.append(np.array([self.rows if len(self.levels) > 2 else 0]))
-        words, suffix, counts = (file.mapped() for file in self.files)
+        words, suffix, counts = (column.mapped() for column in self.columns)
         return frozen_ngrams(np.array(self.levels), words, self.first_child.mapped(), suffix, counts)
 
 
-def merge_spilled(chunks: list[Spilled], folder: Folder = None) -> Ngrams:
-    """The counts of all chunks together, as ``count_ngrams`` gives them, in files that are mapped."""
+def _merge(runs: Sequence[np.ndarray]) -> tuple[np.ndarray, list[np.ndarray]]:
+    """The different keys of sorted runs, and for each run which of them its keys are, int32."""
+    keys, ends = np.concatenate(runs), np.cumsum([len(run) for run in runs])
+    order = np.argsort(keys, kind="stable")  # timsort: two sorted runs are merged in linear time
+    keys = keys[order]
+    is_new = np.diff(keys, prepend=-1) != 0
+    numbers = np.empty(len(keys), np.int32)
+    numbers[order] = np.cumsum(is_new, dtype=np.int32) - 1
+    return keys[is_new], np.split(numbers, ends[:-1])
+
+
+def _merge_level(
+    chunks: Sequence[Held | Spilled], level: int, below: Sequence[np.ndarray], merged: _Merged, is_last: bool
+) -> list[np.ndarray]:
+    """Merge the rows of a level; ``below``: where those of the level below have gone. Where these have gone, unless
+    this level is the last."""
+    starts, ends = ([chunk.levels[at] for chunk in chunks] for at in (level, level + 1))
+    before, at, room = [chunk.levels[level - 1] for chunk in chunks], starts[:], max(1, _ROWS // len(chunks))
+    places = [np.empty(0 if is_last else end - start, np.int32) for start, end in zip(starts, ends, strict=True)]
+    while at != ends:
+        runs, limit = [], _LAST
+        for i, chunk in enumerate(chunks):
+            last = min(at[i] + room, ends[i])
+            keys = below[i][chunk.read(_CONTEXTS, at[i], last) - before[i]].astype(np.int64)
+            keys <<= 32
+            keys |= chunk.read(_WORDS, at[i], last)
+            limit = limit if last == ends[i] else min(limit, keys[-1])
+            runs.append(keys)
+        keys, numbers = _merge([run[: np.searchsorted(run, limit, side="right")] for run in runs])
+        rows = np.zeros((4, len(keys)), np.int32)
+        rows[_WORDS], rows[_CONTEXTS] = keys & 0xFFFFFFFF, keys >> 32
+        for i, (chunk, own) in enumerate(zip(chunks, numbers, strict=True)):
+            first, at[i] = at[i], at[i] + len(own)
+            rows[_COUNTS, own] += chunk.read(_COUNTS, first, at[i])
+            rows[_SUFFIX, own] = below[i][chunk.read(_SUFFIX, first, at[i]) - before[i]]
+            if not is_last:
+                places[i][first - starts[i] : at[i] - starts[i]] = merged.rows + own
+        merged.append(rows)
+    merged.finish_level()
+    return places
+
+
+def _merge_chunks(chunks: Sequence[Held | Spilled], make: Callable[[], ArrayFile | _Memory]) -> Ngrams:
     n_types, order = chunks[0].levels[1], len(chunks[0].levels) - 1
     counts = np.zeros(n_types, np.int32)
     for chunk in chunks:
         counts += chunk.read(_COUNTS, 0, n_types)
-    merged = _Merged(counts, folder)
+    merged = _Merged(counts, make)
     places = [np.arange(n_types, dtype=np.int32)] * len(chunks)
-    room = np.empty((4, _ROWS), np.int32)
     for level in range(1, order):
-        runs = _Runs(chunks, level, places, level == order - 1)
-        while n := _merge(runs.heads, merged.rows, room):
-            merged.append(room[:, :n])
-            runs.refill()
-        merged.finish_level()
-        places = runs.places
+        places = _merge_level(chunks, level, places, merged, level == order - 1)
     return merged.ngrams()
+
+
+def merge_ngrams(a: Ngrams, b: Ngrams) -> Ngrams:
+    """The counts of two texts together; both must have been counted with the same symbols and the same order."""
+    return _merge_chunks([Held(a), Held(b)], _Memory)
+
+
+def merge_spilled(chunks: Sequence[Spilled], folder: Folder = None) -> Ngrams:
+    """The counts of all chunks together, as ``count_ngrams`` gives them, in files that are mapped."""
+    return _merge_chunks(chunks, lambda: ArrayFile(np.int32, folder))
 
 
 def count_spilled(
@@ -297,8 +200,8 @@ def count_spilled(
 
 
 def overlapping(symbols: np.ndarray, bounds: list[int], order: int) -> Iterable[tuple[np.ndarray, int]]:
-    """Chunks of one stream from bound to bound, for ``count_spilled``: each reaches so far into the next that no n-gram
-    is lost, and what both of them have is taken away once. Bounds are at least ``order - 1`` symbols apart."""
+    """Chunks of one stream from bound to bound, for ``count_spilled``: each goes on for ``order - 1`` symbols, so that
+    no n-gram is lost, and what two chunks share is subtracted once. Bounds are at least ``order - 1`` symbols apart."""
     for first, last in pairwise(bounds):
         yield symbols[first : last + order - 1], 1
         if last < bounds[-1] and order > 1:

@@ -46,6 +46,7 @@ import numpy as np
 
 from corpuscle.compiled import frozen, kernel
 from corpuscle.engine.ngrams.trie import Ngrams, find, frozen_ngrams, suffixes_of
+from corpuscle.scale import starts_of
 
 
 class SuffixTree(NamedTuple):
@@ -148,8 +149,7 @@ def suffix_trie(ngrams: Ngrams, predictable: np.ndarray) -> SuffixTree:
     n_types = int(ngrams.levels[1])
     counts = np.array(ngrams.counts)
     counts[:n_types][~predictable] = 0
-    sums = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
-    alive = sums[ngrams.first_child[1:]] > sums[ngrams.first_child[:-1]]
+    alive = np.diff(starts_of(counts)[ngrams.first_child]) > 0
     places = np.empty(len(alive), np.int64)
     nodes = _places(ngrams, alive, places)
     starts = np.zeros(nodes + 1, np.int64)
@@ -196,7 +196,7 @@ def collapsed(tree: SuffixTree) -> SuffixTree:
         tree.depths[kept],
         np.bincount(nodes, tree.sizes, total),
         np.bincount(nodes, tree.ends, total),
-        np.concatenate([[0], np.cumsum(np.diff(tree.starts)[kept])]),
+        starts_of(np.diff(tree.starts)[kept]),
         np.where(entry_parents < 0, -1, entries[entry_parents]),
         tree.words[of_kept],
         tree.counts[of_kept],
@@ -235,8 +235,7 @@ def _longest_matches(ngrams, symbols, start, end, contexts, rows):
 def with_all_words(ngrams: Ngrams, order: int) -> Ngrams:
     """The same n-grams, and up to an order those that never occurred: all words after all contexts with a next word."""
     n_types, levels = int(ngrams.levels[1]), ngrams.levels.tolist()
-    sums = np.concatenate([[0], np.cumsum(ngrams.counts, dtype=np.int64)])
-    followed = sums[ngrams.first_child[1:]] > sums[ngrams.first_child[:-1]]
+    followed = np.diff(starts_of(ngrams.counts)[ngrams.first_child]) > 0
     context_of = np.repeat(np.arange(len(followed)), np.diff(ngrams.first_child))  # of the rows behind the unigrams
     place = np.arange(len(ngrams.words))  # the new row of each old one
     new_levels, words, counts, children = [0, n_types], [ngrams.words[:n_types]], [ngrams.counts[:n_types]], []
@@ -372,14 +371,8 @@ def descend(tree, point, gradient, metric, scale, signed, out, first, last):
 
 
 @kernel
-def count_positions(tree, entries, ends, counts):
-    """The counts of positions whose longest n-grams are ``entries``: ``ends`` (nodes,) and ``counts`` (entries,)."""
-    for e in entries:
-        counts[e] += 1
-    # ends first, while counts are those of longest n-grams alone; then each entry gives its count to the one above
-    for s in range(len(ends) - 1, -1, -1):
-        for e in range(tree.starts[s], tree.starts[s + 1]):
-            ends[s] += counts[e]
+def add_upwards(tree, counts):
+    """Add the count of each entry to that of its parent, children first, in place."""
     for e in range(len(counts) - 1, -1, -1):
         if tree.entry_parents[e] >= 0:
             counts[tree.entry_parents[e]] += counts[e]

@@ -272,7 +272,7 @@ def factorise_blocks(
     workers: int | None = None,
 ) -> Factors:  # fmt: skip
     """Factors of ``rank`` columns for every block of a matrix that has more rows and columns than that, from
-    ``iterations`` updates of each side. ``number`` tells factorisations with one seed apart."""
+    ``iterations`` updates of each side. ``number`` varies the random start under one seed."""
     rows, columns = _lines(matrix, rank), _lines(transposed(matrix), rank)
     blocks = Blocks(frozen(blocks.rows, np.int64), frozen(blocks.columns, np.int64))
     sizes = np.diff(matrix.starts[blocks.rows])
@@ -387,10 +387,10 @@ def slices_of(ngrams: Ngrams, m: int) -> Slices:
     if m > 2:
         middle = ngrams.suffix[below:here] - levels[m - 3]
         rows = np.argsort(middle, kind="stable")
-        row_starts = np.concatenate([[0], np.cumsum(np.bincount(middle, minlength=below - levels[m - 3]))])
+        row_starts = scale.starts_of(np.bincount(middle, minlength=below - levels[m - 3]))
         blocks = Blocks(row_starts, ngrams.first_child[levels[m - 3] : below + 1].astype(np.int64) - below)
     lengths = np.diff(first_child)[rows]
-    starts = np.concatenate([[0], np.cumsum(lengths)])
+    starts = scale.starts_of(lengths)
     entries = np.repeat(first_child[rows] - starts[:-1], lengths) + np.arange(starts[-1])
     return Slices(rows, starts, ngrams.suffix[entries] - np.int32(below), entries, blocks)
 

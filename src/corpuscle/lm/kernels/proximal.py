@@ -152,9 +152,9 @@ def squared_l2(u: np.ndarray, thresholds: np.ndarray | float) -> np.ndarray:
     return u / (1.0 + np.asarray(thresholds))
 
 
-# A forest can be dealt with in parts. The entries 0 to ``top`` belong to all parts; a part is a range of entries with
-# whole subtrees below the top, and what it has to say to the top goes to a row of its own, so that parts can go to
-# threads. ``scale`` divides all thresholds.
+# A forest is processed in parts, on threads. The entries 0 to ``top`` belong to all parts; a part is a range of entries
+# with whole subtrees below the top, and what it adds to the top goes to a row of its own. ``scale`` divides all
+# thresholds.
 
 
 @kernel
@@ -188,7 +188,7 @@ def shrink_down(forest, first, last, shares, out):
 
 
 @part(bare=True)
-def _cut(heaps, heap, mass, threshold):
+def _cut(heaps, heap, threshold):
     """Cut a heap of more than ``threshold`` mass: the heap with its largest items as one, which is their height."""
     values, child, sibling, many = heaps.values, heaps.child, heaps.sibling, heaps.many
     item = heap
@@ -222,7 +222,7 @@ def cut_up(forest, u, scale, first, last, top, left, heights):
             heights[j] = 0.0
             continue
         if threshold > 0.0:
-            heap = _cut(heaps, heap, mass, threshold)
+            heap = _cut(heaps, heap, threshold)
             mass -= threshold
         heights[j] = values[heap]
         if parent >= top:
@@ -317,9 +317,8 @@ def tree_linf(forest: Forest, u: np.ndarray) -> np.ndarray:
     return out
 
 
-_COOLING = 0.95
-_RAISE = 1.5
-_SLACK = 1e-13
+_COOLING, _RAISE, _SLACK = 0.95, 1.5, 1e-13
+"""Factors of the scale, after each step and after a trial that fails; the relative rounding error of a trial."""
 
 
 @kernel

@@ -119,7 +119,7 @@ def score_few(
     """Log probability of every token, and of ``end`` after every sentence unless that is negative: float64 (n_events,),
     in an interpolated model of these adjusted counts and discounts.
 
-    Every sentence (``starts``, int64) begins after so many (``left``) symbols ``start``.
+    ``starts``, int64: where sentences begin, each after ``left`` symbols ``start``.
     """
     unigrams = estimate_unigrams(adjusted[: len(predictable)], discounts[0], True, uniform, predictable)
     n_events = len(tokens) + (len(starts) - 1 if end >= 0 else 0)

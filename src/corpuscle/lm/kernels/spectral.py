@@ -65,7 +65,7 @@ FULL, REDUCED, HIDDEN = 0, 1, 2
 SMALL = 1e-8
 """A belief begins anew after a symbol that it gives less probability; distributions over states: none at all."""
 LARGE = 1e3
-"""A belief begins anew when it is so many times longer than the first one."""
+"""A belief begins anew when its norm is this multiple of that of the first one."""
 _BLOCK = 256
 
 
@@ -220,7 +220,7 @@ def clipped_totals(outputs, beliefs, floors, totals):
 PADS = 3
 """How many end symbols a sentence has: with fewer the moments lack a rank."""
 _NUMBERS = 1 << 22
-"""So many numbers of operators, about, are summed up at a time."""
+"""About how many numbers of operators are summed up at a time."""
 _TRIES = 20
 
 
@@ -247,10 +247,8 @@ class Parameters(NamedTuple):
 
 def padded(tokens: np.ndarray, starts: np.ndarray, end: int, last: int, pads: int = PADS) -> np.ndarray:
     """The stream of all sentences with ``pads`` symbols ``end`` behind each, int32; the very last one is ``last``."""
-    sentences = len(starts) - 1
-    stream = np.full(len(tokens) + pads * sentences, end, np.int32)
-    stream[np.arange(len(tokens)) + pads * np.repeat(np.arange(sentences), np.diff(starts))] = tokens
-    stream[starts[1:] + pads * np.arange(1, sentences + 1) - 1] = last
+    stream = np.insert(tokens, np.repeat(starts[1:], pads), end).astype(np.int32)
+    stream[starts[1:] + pads * np.arange(1, len(starts)) - 1] = last
     return stream
 
 
@@ -287,7 +285,7 @@ def inverse_of(windows: Windows, basis: np.ndarray, right: np.ndarray | None = N
 
 
 def project(windows: Windows, dimensions: int, how: str, kappa: float = 0.0, workers: int | None = None) -> Projection:
-    """A basis of so many dimensions, ``how``: "svd" of P21, or "cca" of second with first symbols, where ``kappa``,
+    """A basis of ``dimensions`` columns, ``how``: "svd" of P21, or "cca" of second with first symbols, where ``kappa``,
     a probability, is added to that of every symbol that occurs."""
     pairs = pairs_of(windows)
     wanted = min(dimensions + 1, pairs.width)
@@ -345,7 +343,7 @@ def _weighted(operators: Operators, weights: np.ndarray) -> np.ndarray:
 
 
 def _remainder(vectors: np.ndarray, matrices: list[np.ndarray]) -> float:
-    """How far eigenvectors are from diagonalising matrices: the part beside the diagonals, and all that is complex."""
+    """How far eigenvectors are from diagonalising matrices: what is off the diagonals, and imaginary parts."""
     if np.linalg.cond(vectors) > 1e12:
         return np.inf
     found = np.linalg.solve(vectors, np.array(matrices) @ vectors)

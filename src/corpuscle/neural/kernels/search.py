@@ -177,29 +177,6 @@ def _absorb(p, bias, offset, best, floats, words):
 
 
 @kernel(bare=True)
-def _merge(a, b, out):
-    """See ``merge``; ties go to the smaller class."""
-    for row in range(a.peak.size):
-        peak = max(a.peak[row], b.peak[row])
-        total = 0.0
-        if a.peak[row] > -np.inf:
-            total += a.total[row] * math.exp(float(a.peak[row]) - float(peak))
-        if b.peak[row] > -np.inf:
-            total += b.total[row] * math.exp(float(b.peak[row]) - float(peak))
-        out.peak[row], out.total[row] = peak, total
-        i = j = 0
-        for place in range(out.scores.shape[1]):
-            x, y = a.scores[row, i], b.scores[row, j]
-            c, d = a.classes[row, i], b.classes[row, j]
-            if d < 0 or (c >= 0 and (x > y or (x == y and c < d))):
-                out.scores[row, place], out.classes[row, place] = x, c
-                i += 1
-            else:
-                out.scores[row, place], out.classes[row, place] = y, d
-                j += 1
-
-
-@kernel(bare=True)
 def _logs(best, out):
     """Natural logs of the probabilities of the best classes; the first row that has none, or -1."""
     bad = -1
@@ -252,10 +229,16 @@ def absorb(best: Best, scores: np.ndarray, bias: np.ndarray, offset: int = 0) ->
 
 
 def merge(a: Best, b: Best) -> Best:
-    """What is known of two pieces of the same rows, with the same k."""
-    out = nothing(*a.scores.shape)
-    _merge(a, b, out)
-    return out
+    """What is known of two pieces of the same rows, with the same k; of equal scores the smaller class comes first."""
+    peak = np.maximum(a.peak, b.peak)
+    total = np.zeros(len(peak))
+    with np.errstate(invalid="ignore"):  # inf - inf: a score that is not finite, which ``ranked`` finds in the sum
+        for side in a, b:
+            seen = side.peak > -np.inf
+            total[seen] += side.total[seen] * np.exp(side.peak[seen].astype(np.float64) - peak[seen])
+    scores, classes = np.concatenate([a.scores, b.scores], axis=1), np.concatenate([a.classes, b.classes], axis=1)
+    best = np.lexsort((classes, -scores))[:, : a.scores.shape[1]]
+    return Best(peak, total, np.take_along_axis(scores, best, axis=1), np.take_along_axis(classes, best, axis=1))
 
 
 def ranked(best: Best) -> Ranked:
@@ -305,7 +288,7 @@ def fused_topk(
 
     :param logits: (rows, n_classes), what an output layer gives; ``bias``: (n_classes,), added to each row.
     :param k: clipped to the number of classes, with a warning.
-    :param shards: cut the classes into so many pieces, for few rows and many workers.
+    :param shards: the number of pieces into which the classes are cut, for few rows and many workers.
     :param workers_: threads; None: one for each core.
 
     >>> ranked = fused_topk(np.array([[1.0, 2.0, 3.0]]), k=1)
