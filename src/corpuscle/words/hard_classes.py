@@ -26,6 +26,7 @@ from the places, to the last bit. It can stop between any two words.
 from __future__ import annotations
 
 import dataclasses
+import operator
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from itertools import pairwise
@@ -83,7 +84,7 @@ def count_words(text: Corpus | Forest, settings: ExchangeSettings | BrownSetting
     chunks = [pairs[:, first : first + PAIRS] for first in range(0, pairs.shape[1], PAIRS)]
     with workers(settings.workers, settings.cluster) as pool:
         count = partial(exchange.count_pairs, words=len(ids))
-        near = exchange.neighbours_of(pool.scatter(chunks).map_reduce(count, exchange.merge_pairs), len(ids))
+        near = exchange.neighbours_of(pool.scatter(chunks).map_reduce(count, operator.add))
     sizes = {"sentences": len(forest), "words": forest.n_tokens, "types": len(ids) - bool(vocab.counts[UNKNOWN])}
     return Counted(vocab, ids, near, sizes)
 

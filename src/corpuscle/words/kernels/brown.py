@@ -41,7 +41,7 @@ from typing import NamedTuple
 import numpy as np
 
 from corpuscle.compiled import kernel, part
-from corpuscle.words.kernels.exchange import DOWN, LARGEST_TABLE, UP, Neighbours, Pairs, neighbours_of, x_log_x
+from corpuscle.words.kernels.exchange import DOWN, LARGEST_TABLE, UP, Neighbours, class_pairs, neighbours_of, x_log_x
 
 NOWHERE = -(1 << 30)
 """The home of a word that is not in the window yet."""
@@ -132,17 +132,11 @@ def empty_window(near: Neighbours, slots: int, total: int) -> Window:
 def grouped(near: Neighbours, groups: np.ndarray, n_groups: int) -> Neighbours:
     """Groups of words as words: int (W,) in 0..n_groups-1, or -1 for words that are left out. The degrees still count
     what is left out."""
-    assigned = np.append(groups, n_groups).astype(np.int64)
-    down = slice(0, near.starts[DOWN, -1])
-    parents = np.repeat(assigned, np.diff(near.starts[DOWN]))
-    ends = np.concatenate([np.stack([parents, assigned[near.others[down]]]), np.stack([assigned, assigned])], axis=1)
-    counts = np.concatenate([near.counts[down], near.selves])
-    inside = (ends >= 0).all(axis=0) & (counts > 0)
-    keys, where = np.unique(ends[0, inside] * (n_groups + 1) + ends[1, inside], return_inverse=True)
-    pairs = Pairs(keys, np.bincount(where, counts[inside], len(keys)).astype(np.int32))
-    kept = assigned >= 0
-    degrees = [np.bincount(assigned[kept], side[kept], n_groups + 1) for side in near.degrees]
-    return neighbours_of(pairs, n_groups)._replace(degrees=np.stack(degrees).astype(np.int64))
+    kept = np.append(groups >= 0, True)
+    assigned = np.append(groups, n_groups)[kept]
+    degrees = [np.bincount(assigned, side[kept], n_groups + 1) for side in near.degrees]
+    pairs = class_pairs(near, groups, n_groups)
+    return neighbours_of(pairs)._replace(degrees=np.stack(degrees).astype(np.int64))
 
 
 def filled_window(near: Neighbours, places: np.ndarray, slots: int) -> Window:
