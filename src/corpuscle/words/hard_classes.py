@@ -269,18 +269,14 @@ class Search(learning.Learner):
         rows = np.minimum(np.diff(near.starts, axis=1)[:, :-1], n_classes).sum(axis=0)
         # A word costs a row of numbers for each class that it occurs with, and a few rows in any case.
         self.work = np.concatenate([[0], np.cumsum(n_classes * (rows + 4))])
-        self.large = np.diff(self.work[self.starts]) >= PARALLEL
-        self.bounds = self._bounds()
-
-    def _bounds(self) -> list[int]:
-        """The batches with which steps begin, and their number."""
-        work, bounds = self.work[self.starts], [0]
-        while (first := bounds[-1]) < len(self.large):
+        work = self.work[self.starts]
+        self.large, self.bounds = np.diff(work) >= PARALLEL, [0]
+        # The batches with which steps begin: a large one is a step of its own.
+        while (first := self.bounds[-1]) < len(self.large):
             end = min(max(int(np.searchsorted(work, work[first] + LONGEST)), first + 1), len(self.large))
             if self.large[first:end].any():
                 end = first + max(1, int(self.large[first:end].argmax()))
-            bounds.append(end)
-        return bounds
+            self.bounds.append(end)
 
     def begin(self, classes: np.ndarray) -> None:
         """Start from given classes, int (words,)."""
@@ -315,20 +311,17 @@ class Search(learning.Learner):
         return len(self.bounds) - 1
 
     def step(self, sweep: int, number: int) -> None:
-        """Some small batches one after the other, or a large one by all threads together."""
-        first, last = self.bounds[number : number + 2]
-        if self.large[first]:
-            self.moved += self._together(first)
-        else:
-            self.moved += exchange.sweep(self.near, self.table, self.starts, first, last, self.proposals)
-
-    def _together(self, batch: int) -> int:
-        """All threads propose, each for its share of the words; then the proposals are settled in order."""
-        first, last = self.starts[batch], self.starts[batch + 1]
+        """Some small batches one after the other; or a large one, for whose words all threads make proposals, each for
+        its share, which are then settled in order."""
+        batch, end = self.bounds[number : number + 2]
+        if not self.large[batch]:
+            self.moved += exchange.sweep(self.near, self.table, self.starts, batch, end, self.proposals)
+            return
+        first, last = self.starts[batch : batch + 2]
         shares = np.linspace(self.work[first], self.work[last], self.pool.count + 1)[1:-1]
         ends = [first, *np.clip(np.searchsorted(self.work, shares), first, last), last]
         list(self.pool.map(lambda at: exchange.propose(self.near, self.table, *at, self.proposals), pairwise(ends)))
-        return exchange.settle(self.near, self.table, first, last, self.proposals)
+        self.moved += exchange.settle(self.near, self.table, first, last, self.proposals)
 
     def finish(self, sweep: int) -> tuple[float, int]:
         """End a pass: the mutual information, and how many words have moved."""
