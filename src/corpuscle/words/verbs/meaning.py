@@ -361,47 +361,51 @@ def substitutes(
 # ---- the workbench
 
 
+def _meaning_of(model: HmmClasses) -> Meaning:
+    from corpuscle.words import Meaning
+
+    return Meaning(model)
+
+
 @view("meaning", name="similar", kinds=_HMM.kinds, word="a", k=3)
-def nearest_typed(model: Meaning = _meaning(), word: str = word("A word."), *, k: int = K) -> Mapping[str, Any]:
+def nearest_typed(model: HmmClasses, word: str = word("A word."), *, k: int = K) -> Mapping[str, Any]:
     """The words nearest in meaning to a word, or to the head of a phrase in its context."""
-    return nearest.function(model, word, k=k, any_tag=False).values
+    return nearest.function(_meaning_of(model), word, k=k, any_tag=False).values
 
 
 @view("meaning", name="compare", kinds=_HMM.kinds, first="a", second="b")
 def compare_typed(
-    model: Meaning = _meaning(), first: str = word("A word or phrase."), second: str = word("Another one.")
+    model: HmmClasses, first: str = word("A word or phrase."), second: str = word("Another one.")
 ) -> dict[str, Any]:
     """How alike two words or phrases are, in all ways to compose them."""
-    values = compare.function(model, first, second).values
+    values = compare.function(_meaning_of(model), first, second).values
     return {name: values[name] for name in ("first", "second", "similarity")}
 
 
 @view("meaning", name="senses", kinds=_HMM.kinds, word="a", text="a b c", k=3)
 def senses_typed(
-    model: Meaning = _meaning(), word: str = word("A word."), text: Sentences = _TYPED, *, k: int = K
+    model: HmmClasses, word: str = word("A word."), text: Sentences = _TYPED, *, k: int = K
 ) -> dict[str, Any]:
     """The senses of a word in some sentences: its tokens clustered, with the words nearest to each cluster."""
-    values = senses.function(model, word, text, number=None, examples=5, k=k).values
+    values = senses.function(_meaning_of(model), word, text, number=None, examples=5, k=k).values
     rows = [{name: value for name, value in row.items() if name != "classes"} for row in values["senses"]]
     return {**values, "senses": rows}
 
 
 @view("meaning", name="substitutes", kinds=_HMM.kinds, word="a", text="a b c", k=3)
 def substitutes_typed(
-    model: Meaning = _meaning(), word: str = word("A word."), text: Sentences = _TYPED, *, k: int = K
+    model: HmmClasses, word: str = word("A word."), text: Sentences = _TYPED, *, k: int = K
 ) -> Mapping[str, Any]:
     """What could stand in the place of a word, for each of its first tokens in some sentences."""
-    return substitutes.function(model, word, text, most=50, k=k).values
+    return substitutes.function(_meaning_of(model), word, text, most=50, k=k).values
 
 
 @view("meaning", name="meanings", kinds=_HMM.kinds, words="a", k=3)
-def map_typed(
-    model: Meaning = _meaning(), words: str = word("Words with spaces between them."), *, k: int = K
-) -> dict[str, Any]:
+def map_typed(model: HmmClasses, words: str = word("Words with spaces between them."), *, k: int = K) -> dict[str, Any]:
     """A picture of words by their meaning, with their neighbours."""
     from corpuscle.words import draw_meanings
 
     given = words.split()[:20]
     if not given:
         raise SettingError("words: at least one is needed")
-    return {"words": given, "svg": draw_meanings(model, given, None, k, 1)}
+    return {"words": given, "svg": draw_meanings(_meaning_of(model), given, None, k, 1)}
