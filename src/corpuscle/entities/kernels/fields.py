@@ -12,6 +12,7 @@ data", 2001; Rabiner, "A tutorial on hidden Markov models and selected applicati
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -36,6 +37,18 @@ class Field(NamedTuple):
     labels: np.ndarray
     weights: np.ndarray
     steps: np.ndarray
+
+    @classmethod
+    def of(cls, keys: np.ndarray, *rest: np.ndarray) -> Field:
+        """From all but the hash table."""
+        return cls(index_of(keys), keys, *rest)
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        return {f"field/{name}": array for name, array in self._asdict().items() if name != "table"}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, np.ndarray]) -> Field:
+        return cls.of(*(arrays[f"field/{name}"] for name in cls._fields[1:]))
 
 
 @kernel
