@@ -237,6 +237,9 @@ class CrfTagger(CrfSettings, EntityTagger):
         self.pairing_, self.policy_ = None, "merge"
         if self.encoding == "bio":
             return
+        if self.policy in POLICIES:
+            self.policy_ = self.policy
+            return
         sentences = list(zip(map(list, documents.corpus), documents.mentions, strict=True))
         tags = [tags_of_mentions(mentions, len(words)).tags for words, mentions in sentences]
         several = [i for i, each in enumerate(tags) if sum(tag[:2] in ("DB", "HB") for tag in each) > 1]
@@ -246,9 +249,6 @@ class CrfTagger(CrfSettings, EntityTagger):
             n = sum(len(found) + len(sentences[i][1]) for i, found in zip(several, joined, strict=True))
             return 2 * good / max(1, n)
 
-        if self.policy in POLICIES:
-            self.policy_ = self.policy
-            return
         figures = {policy: right([mentions_of_tags(tags[i], policy) for i in several]) for policy in POLICIES}
         self.policy_ = max(POLICIES, key=lambda policy: figures[policy])
         if self.policy == "learned" or len(several) >= _FEWEST_AMBIGUOUS:

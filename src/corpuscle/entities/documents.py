@@ -35,7 +35,6 @@ from corpuscle.text.mention_tags import TokenMention, convert_tags, mentions_of_
 from corpuscle.text.origin import Origin, Sourced
 from corpuscle.text.running import prepare
 from corpuscle.text.standoff import Mention, Standoff, read_pubtator, read_standoff_json
-from corpuscle.text.treebank import Treebank
 from corpuscle.verbs import File
 
 COLUMN_NAMES = {
@@ -47,6 +46,10 @@ _HEADER = re.compile(r"^([A-Z][A-Za-z /]{2,40}):", re.M)
 _CAPITALS = re.compile(r"^(?=[^\n]*[A-Z])[^\na-z]{3,80}$", re.M)
 _LONGEST_HEADER = 6
 _PUBTATOR = re.compile(rb"\A\s*[0-9A-Za-z_.-]+\|t\|")
+_BY_SUFFIX = {
+    ".jsonl": "jsonl", ".pubtator": "pubtator", ".conllu": "conllu",
+    **dict.fromkeys((".tsv", ".bio", ".conll", ".iob", ".iob2"), "columns"),
+}  # fmt: skip
 _ENDED = {"E": "bioes", "S": "bioes", "L": "bilou", "U": "bilou"}
 
 
@@ -71,11 +74,6 @@ class Documents(Sourced):
     chunks: Layer
     sections: Layer
     sources: tuple[str, ...]
-
-    @classmethod
-    def checked(cls, value: Any) -> Documents:
-        """The value, if these are documents, or an error that says how to read some."""
-        return expect(value, cls, "read_documents(path) makes one")
 
     def __repr__(self) -> str:
         mentions = sum(len(text.mentions) for text in self.texts)
@@ -112,10 +110,6 @@ class Documents(Sourced):
             for number, text in enumerate(self.texts, 1)
         )
         return dataclasses.replace(self, texts=texts)
-
-    def with_layers(self, bank: Treebank) -> Documents:
-        """With the tags and lemmas of a treebank of the same tokens."""
-        return dataclasses.replace(self, tags=bank.tags, lemmas=bank.lemmas)
 
     def select(self, documents: np.ndarray) -> Documents:
         """Some of the documents, in the order of their numbers."""
@@ -267,11 +261,8 @@ def format_of(path: str) -> str:
     stem = path.removesuffix(".gz").removesuffix(".xz").removesuffix(suffix)
     if os.path.isdir(path) or suffix == ".ann" or (suffix == ".txt" and os.path.exists(stem + ".ann")):
         return "brat"
-    by_suffix = {".jsonl": "jsonl", ".pubtator": "pubtator", ".conllu": "conllu"}
-    if suffix in by_suffix:
-        return by_suffix[suffix]
-    if suffix in (".tsv", ".bio", ".conll", ".iob", ".iob2"):
-        return "columns"
+    if suffix in _BY_SUFFIX:
+        return _BY_SUFFIX[suffix]
     if path != "-" and os.path.exists(path) and _PUBTATOR.match(open_bytes(path)[:200]):
         return "pubtator"
     return "text"
@@ -321,7 +312,7 @@ def given(value: Any, model: Any = None) -> Documents:
         return from_standoff([Standoff(text) for text in value], [""] * len(value), "sentence")
     if isinstance(value, list | tuple | Corpus):
         return from_corpus(Corpus.checked(value))
-    return Documents.checked(value)
+    return expect(value, Documents, "read_documents(path) makes one")
 
 
 def _read_tokens(path: str, format: str, columns: Sequence[str] | None) -> Documents:

@@ -58,7 +58,8 @@ def documents_of(
     documents = given(value, model)
     if tagger is None:
         return documents
-    return documents.with_layers(tagger.annotate(Treebank.from_sentences(list(documents.corpus))))
+    bank = tagger.annotate(Treebank.from_sentences(list(documents.corpus)))
+    return replace(documents, tags=bank.tags, lemmas=bank.lemmas)
 
 
 def _documents(**facts: Any) -> Any:

@@ -132,10 +132,6 @@ class Lexicon(NamedTuple):
         open_, templates = (counts < closed) | (entries < 0), _templates(sources.n_columns)
         return Words(corpus.sentence_starts, np.asarray(corpus.tokens, np.int32), values, entries, open_, templates)
 
-    def known(self, corpus: Corpus) -> np.ndarray:
-        """Which words of a text were in the training text, bool (n_words,)."""
-        return (find(hashes_of(corpus.vocab.strings), self.arrays["forms"]) >= 0)[corpus.tokens]
-
 
 def _parts(names: Vocab, by_tag: bool) -> tuple[np.ndarray, np.ndarray, int]:
     """The parts of all labels as in ``Labels``: its UPOS, or else the first letter of its tag, and its FEATS."""
