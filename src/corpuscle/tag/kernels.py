@@ -9,7 +9,7 @@ ever moved take part in collisions. The score of a label is the sum over feature
 parts that they share with others.
 
 The beginning of k letters has the FNV-1a hash of its bytes in their order, the ending that of its bytes in the opposite
-order, so one pass from each side gives those of all lengths. Letters are told apart by UTF-8: a byte of the form
+order, so one pass from each side gives those of all lengths. Where letters begin UTF-8 tells: a byte of the form
 10xxxxxx goes on with a letter.
 
 **Search.** The labels of a sentence: candidates by their own scores, then the best path among them, or how likely each
@@ -54,8 +54,7 @@ from corpuscle.random import mix
 _FIRST, _SECOND, _THIRD, _TEMPLATE, _SPREAD = (np.uint64(odd) for odd in (
     0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9, 0x8EBC6AF09C88C6E3, 0xBF58476D1CE4E5B9
 ))  # fmt: skip
-_STEPS = 1000
-"""Where the templates of steps from label to label begin."""
+_STEPS = 1000  # where the templates of steps from label to label begin
 
 
 class Words(NamedTuple):

@@ -84,7 +84,7 @@ class WordTagger(Model, ABC):
         """Which words were in the training text, bool (n_words,)."""
 
     def summary(self) -> dict[str, Any]:
-        """Figures of what was learned, beside the sizes of the treebank."""
+        """Figures of what was learned, besides the sizes of the treebank."""
         return {}
 
     def _lemmas(self, bank: Treebank, labels: np.ndarray) -> Layer | None:
@@ -139,10 +139,8 @@ def jackknife(
 
 TAGGED = ("tags", "xpos", "features")
 """The layers of a treebank that make up a label."""
-_USUAL = 0.01
-"""A layer is learned if at least this part of the words has a value."""
-_WORDS = 4000
-"""A worker tags about so many words at a time."""
+_USUAL = 0.01  # a layer is learned if at least this share of the words has a value
+_WORDS = 4000  # a worker tags about this number of words at a time
 
 STATE = {
     "weights": Array("float32", ("table",), finite=True),

@@ -151,10 +151,8 @@ class TsccaVectors(TsccaSettings, _Slots, WordVectors):
 # ---- LR-MVL
 
 
-BLOCK = 1 << 11
-"""So many tokens, about, have their smooths in memory at a time."""
-ANGLE = 1e-3
-"""The dictionary stands still when its space turns by less than this, in radians."""
+BLOCK = 1 << 11  # the smooths of about this number of tokens are in memory at a time
+ANGLE = 1e-3  # in radians; the dictionary stands still when its space turns by less
 
 LRMVL = {
     **VECTORS,

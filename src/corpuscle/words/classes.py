@@ -104,7 +104,7 @@ class ClassTree(NamedTuple):
         return paths
 
     def groups(self, classes: int) -> np.ndarray:
-        """The node of each class, int64 (n,), when so many are left.
+        """The node of each class, int64 (n,), when ``classes`` are left.
 
         >>> ClassTree(np.array([[1, 2], [3, 0]]), np.zeros(2)).groups(2).tolist()
         [0, 3, 3]
@@ -170,8 +170,7 @@ def check_classes(loaded: Container) -> None:
         tops(arrays["tree/merges"], n_classes)
 
 
-PIECE = 1 << 20
-"""So many words get their classes at a time."""
+PIECE = 1 << 20  # this number of words get their classes at a time
 CLASSES = {**VOCAB, "classes": Array("int32", ("types+3",), low=-1, high="classes"), **HISTORY, **TREE}
 """The arrays of a model."""
 

@@ -48,8 +48,7 @@ from corpuscle.words.forests import Forest
 from corpuscle.words.kernels import brown, exchange
 from corpuscle.words.settings import BrownSettings, ExchangeSettings
 
-PAIRS = 1 << 20
-"""So many pairs of words are counted at a time."""
+PAIRS = 1 << 20  # this number of pairs of words are counted at a time
 
 
 class Counted(NamedTuple):
@@ -92,8 +91,7 @@ def count_words(text: Corpus | Forest, settings: ExchangeSettings | BrownSetting
 # ---- the class tree
 
 
-LONGEST_MERGING = 20_000_000
-"""No call of a kernel looks at many more numbers than this, so that Ctrl-C is heard."""
+LONGEST_MERGING = 20_000_000  # no call of a kernel looks at many more numbers, so that Ctrl-C is heard
 
 
 def merging_state(words: str) -> dict[str, Array]:
@@ -186,8 +184,7 @@ def take_over(
 # ---- exchange
 
 
-TRIAL = 3
-"""For how many passes the two starts are tried before one of them is chosen."""
+TRIAL = 3  # for how many passes the two starts are tried before one of them is chosen
 
 
 def _state(extra: Mapping[str, Any], stage: int) -> dict[str, Array]:
@@ -233,10 +230,8 @@ class ExchangeClasses(ExchangeSettings, WordClasses):
         return search.passes(classes, self.passes - trial if history[-1].moved else 0, checkpoint, facts, history)
 
 
-PARALLEL = 1_000_000
-"""A batch that adds up this many numbers (about a millisecond) is worth handing to threads."""
-LONGEST = 100_000_000
-"""No call of a kernel adds up many more numbers than this, so that Ctrl-C is heard."""
+PARALLEL = 1_000_000  # a batch that adds up this many numbers (about a millisecond) is worth handing to threads
+LONGEST = 100_000_000  # no call of a kernel adds up many more numbers, so that Ctrl-C is heard
 
 STATE = {
     "classes": Array("int32", ("words",), low=0, high="n_classes"),
@@ -287,7 +282,7 @@ class Search(learning.Learner):
         self, classes: np.ndarray, most: int, checkpoint: Checkpoint, facts: Mapping[str, int],
         before: Sequence[Pass] = (),
     ) -> tuple[np.ndarray, list[Pass]]:  # fmt: skip
-        """Passes from given classes until nothing moves, at most so many: the class of each word, int32 (words,), and
+        """Passes from given classes until nothing moves, at most ``most``: the class of each word, int32 (words,), and
         the history, which goes on from the passes ``before``."""
         self.begin(classes)
         start = [*before] or [Pass(self.information, 0)]

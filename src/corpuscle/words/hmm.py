@@ -43,10 +43,8 @@ from corpuscle.words.forests import Forest, forest_of
 from corpuscle.words.hmm_learning import FEW, PARTIAL, Chunk, Em, Parameters, expect, token_shares
 from corpuscle.words.settings import WAYS, HmmSettings
 
-LARGE = 100_000
-"""Texts of so many tokens are learned from online."""
-PARTS = 8
-"""A batch of online learning is shared out in so many chunks."""
+LARGE = 100_000  # texts with at least this number of tokens are learned from online
+PARTS = 8  # the number of chunks of a batch of online learning
 
 
 class HmmPass(NamedTuple):

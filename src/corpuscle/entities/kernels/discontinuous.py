@@ -132,18 +132,6 @@ def keys_of_spans(text, spans):
 
 
 @kernel
-def keys_of_stretches(text, length):
-    """The numbers of all stretches of so many words, each with its document."""
-    keys, n = np.zeros(len(text.words), np.uint64), 0
-    for sentence in range(len(text.starts) - 1):
-        for i in range(text.starts[sentence], text.starts[sentence + 1] - length + 1):
-            string = _stretch(text.words, i, i + length - 1, np.uint64(0))
-            keys[n] = key_of(HERE, text.documents[sentence], string)
-            n += 1
-    return keys[:n]
-
-
-@kernel
 def sums(features, weights):
     """The sum of the weights of the features of each candidate, float64 (n,)."""
     found = np.zeros(len(features))

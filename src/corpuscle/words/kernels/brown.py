@@ -43,8 +43,7 @@ import numpy as np
 from corpuscle.compiled import kernel, part
 from corpuscle.words.kernels.exchange import DOWN, LARGEST_TABLE, UP, Neighbours, class_pairs, neighbours_of, x_log_x
 
-NOWHERE = -(1 << 30)
-"""The home of a word that is not in the window yet."""
+NOWHERE = -(1 << 30)  # the home of a word that is not in the window yet
 
 
 class Window(NamedTuple):
@@ -456,8 +455,8 @@ def _come(near, window, word, slot, outsider, loss):
 
 @kernel
 def merge(near, window, log, first, last, mergers):
-    """Let the words first..last-1 come into the window; whenever it is full, the closest pair is merged. Then so many
-    ``mergers`` more."""
+    """Let the words first..last-1 come into the window; whenever it is full, the closest pair is merged. Then
+    ``mergers`` pairs more."""
     slots = len(window.active)
     outsider, loss = _nobody(slots), np.empty(slots)
     for word in range(first, last):

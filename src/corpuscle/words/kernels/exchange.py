@@ -38,8 +38,7 @@ from corpuscle.compiled import kernel, part
 DOWN, UP = 0, 1
 """The two sides of a word: its children, and its parents."""
 
-LARGEST_TABLE = 1 << 20
-"""x log x is looked up below this and computed above it."""
+LARGEST_TABLE = 1 << 20  # x log x is looked up below this and computed above it
 
 
 class Neighbours(NamedTuple):
