@@ -102,7 +102,6 @@ def draw_documents(
     documents: Documents,
     mentions: Sequence[Sequence[TokenMention]],
     confidence: Sequence[Sequence[float]] | None = None,
-    title: str = "Mentions",
 ) -> Html:
     """A page (one file) with every sentence of some documents and its ``mentions``; the less sure, the fainter."""
     parts = []
@@ -115,4 +114,4 @@ def draw_documents(
                 drawn.append(div(Html(draw_mentions(words, mentions[i], confidence=sure, title=f"Sentence {i + 1}"))))
         parts.append(section(h3(name, dir="auto"), *drawn))
     said = f"{counted(sum(map(len, mentions)), 'mention')} in {counted(len(documents), 'document')}."
-    return document(title, _STYLE, p(said), *parts)
+    return document("Mentions", _STYLE, p(said), *parts)

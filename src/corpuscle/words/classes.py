@@ -259,9 +259,8 @@ class WordClasses(Model):
         members = members[np.argsort(-self.vocab_.counts[members], kind="stable")][:k]
         return [(self.vocab_.word(int(i)), int(self.vocab_.counts[i])) for i in members]
 
-    def classes_of(self, word: str, k: int | None = None) -> list[tuple[int, float]]:
-        """The ``k`` classes that a word has most often (default: all that it has), with their shares of its tokens; a
-        word of one class has that alone."""
+    def classes_of(self, word: str) -> list[tuple[int, float]]:
+        """The classes that a word has, the most frequent one first, with their shares of its tokens."""
         return [(self.class_of(word), 1.0)]
 
     def _check_class(self, number: int) -> None:
@@ -298,7 +297,7 @@ class WordClasses(Model):
         return self.tree_
 
     def coarsened(self, classes: int) -> Self:
-        """A model of the same words with fewer classes: the tree is cut where so many are left."""
+        """A model of the same words with fewer classes: the tree is cut where ``classes`` are left."""
         tree, counts = self.class_tree(), self.class_counts_
         group = np.unique(tree.groups(classes), return_inverse=True)[1]
         number = np.empty(classes, np.int32)

@@ -389,7 +389,6 @@ class BrownClasses(BrownSettings, WordClasses):
         return self
 
     def coarsened(self, classes: int) -> Self:
-        """A model of the same words with fewer classes: the tree is cut where so many are left."""
         coarse = super().coarsened(classes)
         if self.merges_ is not None:
             nodes = np.empty(2 * self.n_classes_ - 1, np.int32)

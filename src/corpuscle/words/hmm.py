@@ -256,10 +256,9 @@ class HmmClasses(HmmSettings, WordClasses):
         sums = counts.sum(axis=1, keepdims=True)
         return counts / np.where(sums > 0, sums, 1.0)
 
-    def classes_of(self, word: str, k: int | None = None) -> list[tuple[int, float]]:
-        """The ``k`` classes that a word has most often (default: all that it has), with their shares of its tokens."""
+    def classes_of(self, word: str) -> list[tuple[int, float]]:
         shares = self.shares_[self.vocab_.id(word)]
-        best = np.argsort(-shares, kind="stable")[:k]
+        best = np.argsort(-shares, kind="stable")
         return [(int(number), float(shares[number])) for number in best if shares[number] > 0]
 
     def words_of(self, number: int, k: int | None = None, by: str = "count") -> list[tuple[str, float]]:

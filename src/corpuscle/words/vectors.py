@@ -312,11 +312,11 @@ def map_shown(model: WordVectors, words: Sequence[str] = (), k: int | None = Non
     ]
 
 
-def draw_map(model: WordVectors, words: Sequence[str] = (), k: int | None = None, title: str = "") -> str:
+def draw_map(model: WordVectors, words: Sequence[str] = (), k: int | None = None) -> str:
     """An SVG of the words of ``map_shown``."""
     from corpuscle.figures import place_map
 
-    return place_map(map_shown(model, words, k), title=title or "Words by their vectors")
+    return place_map(map_shown(model, words, k), title="Words by their vectors")
 
 
 _ASKED = 500  # at most this number of words is compared
