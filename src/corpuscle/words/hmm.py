@@ -174,9 +174,8 @@ class HmmClasses(HmmSettings, WordClasses):
 
     def _learner(self, forest: Forest, vocab: Vocab, pool: Workers, checkpoint: Checkpoint | None) -> Em:
         """What learns, at its start; where unfinished work will take its place, the start does not matter."""
-        n_classes, doublings = self.split or self.classes, 0
-        while n_classes << doublings < self.classes:
-            doublings += 1
+        n_classes = self.split or self.classes
+        doublings = (self.classes // n_classes).bit_length() - 1
         links, n_links = hmm_learning.links_of(forest, self.relations_), len(self.relations_) + 1
         batch, k = self._now("estimator") == "batch", hmm_learning.most_kept(self._now("k_best"), self.classes)
         tokens = forest.n_tokens if batch else self.batch_tokens
