@@ -317,6 +317,7 @@ def best_labels(n, room, found):
 @kernel
 def expectations(n, room):
     """``room.steps`` := how likely each step is, ``room.local`` := how likely each candidate, by the scores in them."""
+    # Forwards, ``best``: sums over all paths that arrive, scaled to add up to 1 at each word so that none overflows.
     for j in range(n):
         n_before, n_previous = room.counts[j - 2] if j > 1 else 1, room.counts[j - 1] if j > 0 else 1
         top, total = -math.inf, 0.0
@@ -334,6 +335,7 @@ def expectations(n, room):
                 room.best[j, p, q] = here
                 total += here
         room.best[j, :n_previous, : room.counts[j]] /= total
+    # Backwards, ``behind``: sums over all paths that go on from there, scaled by their largest.
     for j in range(n - 1, -1, -1):
         n_before, n_previous = room.counts[j - 2] if j > 1 else 1, room.counts[j - 1] if j > 0 else 1
         total = 0.0

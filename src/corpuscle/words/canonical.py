@@ -66,7 +66,7 @@ def _offsets(window: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
 
 
 class _Slots:
-    """What OSCCA and TSCCA have: ``contexts_`` float32 (slots, len(vocab_), dimensions), Psi."""
+    """What OSCCA and TSCCA do alike."""
 
     SAVED: ClassVar = {**WordVectors.SAVED, "contexts_": Arrays("contexts")}
 
@@ -95,7 +95,10 @@ class _Slots:
 
 
 class OsccaVectors(OsccaSettings, _Slots, WordVectors):
-    """Vectors by canonical correlation of words with their contexts."""
+    """Vectors by canonical correlation of words with their contexts.
+
+    ``contexts_`` float32 (slots, len(vocab_), dimensions): Psi.
+    """
 
     KIND: ClassVar[Kind] = Kind("words.oscca", 1, CANONICAL, check=check_slots)
 
@@ -116,7 +119,8 @@ class OsccaVectors(OsccaSettings, _Slots, WordVectors):
 
 
 class TsccaVectors(TsccaSettings, _Slots, WordVectors):
-    """Vectors by canonical correlation of left with right contexts, then of words with what these agree on."""
+    """Vectors by canonical correlation of left with right contexts, then of words with what these agree on; learned: as
+    ``OsccaVectors``."""
 
     KIND: ClassVar[Kind] = Kind("words.tscca", 1, CANONICAL, check=check_slots)
 

@@ -141,11 +141,7 @@ def pointwise_information(counts: Rows, context_counts: np.ndarray, smoothing: f
 
 
 class _Factors:
-    """What both methods do: they differ in the matrix M alone.
-
-    - ``contexts_`` float32 (len(vocab_), dimensions): V; ``context_counts_`` float64 (len(vocab_),): column sums of the
-      counts.
-    """
+    """What both methods do: they differ in the matrix M alone."""
 
     SAVED: ClassVar = {
         **WordVectors.SAVED,
@@ -197,7 +193,11 @@ class _Factors:
 
 
 class PpmiVectors(PpmiSettings, _Factors, WordVectors):
-    """Vectors from positive pointwise mutual information."""
+    """Vectors from positive pointwise mutual information.
+
+    - ``contexts_`` float32 (len(vocab_), dimensions): V; ``context_counts_`` float64 (len(vocab_),): column sums of the
+      counts.
+    """
 
     KIND: ClassVar[Kind] = Kind("words.ppmi", 1, WINDOW, check=check_vectors)
 
@@ -206,7 +206,7 @@ class PpmiVectors(PpmiSettings, _Factors, WordVectors):
 
 
 class SvdVectors(SvdSettings, _Factors, WordVectors):
-    """Vectors from counts, or a power of them."""
+    """Vectors from counts, or a power of them; learned: as ``PpmiVectors``."""
 
     KIND: ClassVar[Kind] = Kind("words.svd", 1, WINDOW, check=check_vectors)
 

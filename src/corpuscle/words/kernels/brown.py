@@ -274,7 +274,7 @@ def _share(window, slot, outsider):
             for j in met[:n]:
                 a, b = np.int64(before[j]), before[j] + more[j]
                 added = _value(f, grid, new + b) - _value(f, grid, old + a) - change
-                if a == b:
+                if a == b:  # the outsider does not meet j, whose row has no turn of its own
                     row[j] += added
                     shared[j, i] += added
                 else:
