@@ -35,6 +35,7 @@ from corpuscle.text.mention_tags import TokenMention, convert_tags, mentions_of_
 from corpuscle.text.origin import Origin, Sourced
 from corpuscle.text.running import prepare
 from corpuscle.text.standoff import Mention, Standoff, read_pubtator, read_standoff_json
+from corpuscle.text.treebank import Treebank
 from corpuscle.verbs import File
 
 COLUMN_NAMES = {
@@ -110,6 +111,10 @@ class Documents(Sourced):
             for number, text in enumerate(self.texts, 1)
         )
         return dataclasses.replace(self, texts=texts)
+
+    def with_layers(self, bank: Treebank) -> Documents:
+        """With the tags and lemmas of a treebank of the same tokens."""
+        return dataclasses.replace(self, tags=bank.tags, lemmas=bank.lemmas)
 
     def select(self, documents: np.ndarray) -> Documents:
         """Some of the documents, in the order of their numbers."""

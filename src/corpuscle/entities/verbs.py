@@ -58,8 +58,7 @@ def documents_of(
     documents = given(value, model)
     if tagger is None:
         return documents
-    bank = tagger.annotate(Treebank.from_sentences(list(documents.corpus)))
-    return replace(documents, tags=bank.tags, lemmas=bank.lemmas)
+    return documents.with_layers(tagger.annotate(Treebank.from_sentences(list(documents.corpus))))
 
 
 def _documents(**facts: Any) -> Any:
