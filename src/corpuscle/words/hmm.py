@@ -23,6 +23,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
+from corpuscle import learning
 from corpuscle.catalogue import TASKS, find
 from corpuscle.engine.dp import trees
 from corpuscle.errors import SettingError, warn
@@ -40,7 +41,7 @@ from corpuscle.text.vocab import END, FIRST, START, UNKNOWN, Vocab
 from corpuscle.words import hmm_learning
 from corpuscle.words.classes import ClassTree, WordClasses
 from corpuscle.words.forests import Forest, forest_of
-from corpuscle.words.hmm_learning import FEW, PARTIAL, Chunk, Em, Parameters, expect, token_shares
+from corpuscle.words.hmm_learning import FEW, STATE, Chunk, Em, Parameters, expect, token_shares
 from corpuscle.words.settings import WAYS, HmmSettings
 
 LARGE = 100_000  # texts with at least this number of tokens are learned from online
@@ -98,7 +99,7 @@ class HmmClasses(HmmSettings, WordClasses):
     """
 
     KIND: ClassVar[Kind] = Kind("words.hmm", 1, _ARRAYS, check=_check)
-    PARTIAL: ClassVar[Kind] = PARTIAL
+    PARTIAL: ClassVar[Kind] = learning.partial("words.hmm", STATE)
     SAVED: ClassVar = {
         "vocab_": Record(Vocab),
         **{f"{name}_": Arrays(name) for name in _LEARNED},

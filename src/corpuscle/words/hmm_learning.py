@@ -100,8 +100,6 @@ STATE = {
     "tallies": Array("float64", (4,), finite=True),
     "recent": Array("float64", (3,)),
 }
-PARTIAL = learning.partial("words.hmm", STATE)
-"""An unfinished run."""
 
 
 class Em(learning.Learner):
