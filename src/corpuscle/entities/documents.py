@@ -273,12 +273,6 @@ def format_of(path: str) -> str:
     return "text"
 
 
-def _source(path: str, name: str, source: str) -> str:
-    if source == "folder":
-        return os.path.basename(os.path.dirname(os.path.abspath(path)))
-    return re.split("[-_]", name)[0] if source == "name" else ""
-
-
 def read_documents(
     *paths: str,
     format: str | None = None,
@@ -302,7 +296,8 @@ def read_documents(
             continue
         stem = os.path.splitext(os.path.basename(path))[0]
         texts = readers[form](path) if form in readers else [Standoff(read_raw(path), name=stem)]
-        sources = [_source(path, text.name, source) for text in texts]
+        folder = os.path.basename(os.path.dirname(os.path.abspath(path)))
+        sources = [{"folder": folder, "name": re.split("[-_]", text.name)[0]}.get(source, "") for text in texts]
         parts.append(from_standoff(texts, sources, line_breaks, Origin.of(path)))
     return parts[0] if len(parts) == 1 else joined(parts)
 

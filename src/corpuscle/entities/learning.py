@@ -22,7 +22,7 @@ import numpy as np
 
 from corpuscle.entities.features import Sheet
 from corpuscle.entities.kernels.features import features
-from corpuscle.entities.kernels.fields import Field
+from corpuscle.entities.kernels.fields import Field, index_of
 from corpuscle.entities.settings import CrfSettings
 from corpuscle.errors import SettingError
 from corpuscle.progress import Bar, bar
@@ -109,7 +109,8 @@ def _field(
     order = np.lexsort((columns, rows))
     rows, columns, weights = rows[order], columns[order], weights[order]
     used, first = np.unique(rows, return_index=True)
+    keys, starts = keys[used], np.append(first, len(rows)).astype(np.int64)
     between = np.zeros((len(labels), len(labels)))
     for (a, b), weight in steps.items():
         between[number[a], number[b]] = weight
-    return Field.of(keys[used], np.append(first, len(rows)).astype(np.int64), columns, weights, between)
+    return Field(index_of(keys), keys, starts, columns, weights, between)

@@ -38,17 +38,13 @@ class Field(NamedTuple):
     weights: np.ndarray
     steps: np.ndarray
 
-    @classmethod
-    def of(cls, keys: np.ndarray, *rest: np.ndarray) -> Field:
-        """From all but the hash table."""
-        return cls(index_of(keys), keys, *rest)
-
     def arrays(self) -> dict[str, np.ndarray]:
         return {f"field/{name}": array for name, array in self._asdict().items() if name != "table"}
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, np.ndarray]) -> Field:
-        return cls.of(*(arrays[f"field/{name}"] for name in cls._fields[1:]))
+        keys, *rest = (arrays[f"field/{name}"] for name in cls._fields[1:])
+        return cls(index_of(keys), keys, *rest)
 
 
 @kernel
