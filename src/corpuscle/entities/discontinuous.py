@@ -319,8 +319,8 @@ def runs_of_tags(tags: Sequence[str]) -> tuple[list[TokenMention], Runs]:
             runs[here][-1].append(position)
         before = here
     simple = [TokenMention(type, tuple(run)) for (type, which), own in runs.items() if not which for run in own]
-    complex = dict.fromkeys(type for type, which in runs if which)
-    return simple, {type: (runs.get((type, "D"), []), runs.get((type, "H"), [])) for type in complex}
+    others = dict.fromkeys(type for type, which in runs if which)
+    return simple, {type: (runs.get((type, "D"), []), runs.get((type, "H"), [])) for type in others}
 
 
 def _pair(words: Sequence[str], one: list[int], other: list[int], shared: bool, between: int) -> np.ndarray:

@@ -31,7 +31,7 @@ from corpuscle.text.vocab import Vocab
 TEXT_DIMENSIONS = 500
 ROUNDS = 2
 """Power iterations of the reduction: it is a smoothing, and needs no exact singular vectors."""
-_BLOCK = 1 << 24  # this number of distances are computed at a time
+_BLOCK = 1 << 24  # distances that are computed at a time
 
 
 def nearest(queries: np.ndarray, items: np.ndarray, k: int, same: bool) -> tuple[np.ndarray, np.ndarray]:

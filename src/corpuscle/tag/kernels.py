@@ -9,7 +9,7 @@ ever moved take part in collisions. The score of a label is the sum over feature
 parts that they share with others.
 
 The beginning of k letters has the FNV-1a hash of its bytes in their order, the ending that of its bytes in the opposite
-order, so one pass from each side gives those of all lengths. Where letters begin UTF-8 tells: a byte of the form
+order, so one pass from each side gives those of all lengths. UTF-8 says where letters begin: a byte of the form
 10xxxxxx goes on with a letter.
 
 **Search.** The labels of a sentence: candidates by their own scores, then the best path among them, or how likely each

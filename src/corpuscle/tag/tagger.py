@@ -140,7 +140,7 @@ def jackknife(
 TAGGED = ("tags", "xpos", "features")
 """The layers of a treebank that make up a label."""
 _USUAL = 0.01  # a layer is learned if at least this share of the words has a value
-_WORDS = 4000  # a worker tags about this number of words at a time
+_WORDS = 4000  # words, about, that a worker tags at a time
 
 STATE = {
     "weights": Array("float32", ("table",), finite=True),

@@ -155,7 +155,7 @@ class TsccaVectors(TsccaSettings, _Slots, WordVectors):
 # ---- LR-MVL
 
 
-BLOCK = 1 << 11  # the smooths of about this number of tokens are in memory at a time
+BLOCK = 1 << 11  # tokens, about, whose smooths are in memory at a time
 ANGLE = 1e-3  # in radians; the dictionary stands still when its space turns by less
 
 LRMVL = {

@@ -170,7 +170,7 @@ def check_classes(loaded: Container) -> None:
         tops(arrays["tree/merges"], n_classes)
 
 
-PIECE = 1 << 20  # this number of words get their classes at a time
+PIECE = 1 << 20  # words that get their classes at a time
 CLASSES = {**VOCAB, "classes": Array("int32", ("types+3",), low=-1, high="classes"), **HISTORY, **TREE}
 """The arrays of a model."""
 

@@ -37,8 +37,8 @@ from corpuscle.words.kernels import contexts as kernels
 from corpuscle.words.settings import PpmiSettings, SvdSettings
 from corpuscle.words.vectors import VECTORS, WordVectors, check_vectors, numbers
 
-CHUNK = 1 << 19  # about this number of tokens are counted at a time
-ROOM = 1 << 21  # this number of entries are found before they are put aside
+CHUNK = 1 << 19  # tokens, about, that are counted at a time
+ROOM = 1 << 21  # entries that are found before they are put aside
 
 
 class Around(NamedTuple):

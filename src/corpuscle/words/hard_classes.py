@@ -48,7 +48,7 @@ from corpuscle.words.forests import Forest
 from corpuscle.words.kernels import brown, exchange
 from corpuscle.words.settings import BrownSettings, ExchangeSettings
 
-PAIRS = 1 << 20  # this number of pairs of words are counted at a time
+PAIRS = 1 << 20  # pairs of words that are counted at a time
 
 
 class Counted(NamedTuple):

@@ -210,7 +210,7 @@ def classical_scaling(distances: np.ndarray) -> tuple[np.ndarray, float]:
 # ---- ambiguous words
 
 
-SEARCHED = 1000  # this number of tokens of a word are searched for a clear sentence
+SEARCHED = 1000  # tokens of a word that are searched for a clear sentence
 
 
 class ClassOfWord(NamedTuple):

@@ -96,7 +96,7 @@ class Context(NamedTuple):
 def count_pairs(both: np.ndarray, words: int) -> csr_array:
     """How often each word (row) is the parent of each (column), int32 (words + 1, words + 1), in pairs of word numbers,
     int (2, n): parents, which may be ``words``, the root, and children."""
-    # Sorting the pairs is several times as fast as to let SciPy add up duplicates.
+    # Sorting the pairs is several times as fast as letting SciPy add up duplicates.
     keys, counts = np.unique(both[0].astype(np.int64) * (words + 1) + both[1], return_counts=True)
     return csr_array((counts.astype(np.int32), np.divmod(keys, words + 1)), shape=(words + 1, words + 1))
 
