@@ -147,9 +147,9 @@ def _text(documents: Documents, output: ChainOutput, types: Sequence[str]) -> tu
         hashes_of([shape_of(form, 1) for form in forms])[corpus.tokens], begins, ends, covers, output.chances,
     )  # fmt: skip
     counted = [(kernels.keys_of_spans(text, table), np.ones(len(table), np.int64))]
-    document, ends = (np.repeat(each, corpus.lengths) for each in (text.documents, text.starts[1:]))
+    document, stop = (np.repeat(each, corpus.lengths) for each in (text.documents, text.starts[1:]))
     for k in _STRETCHES:
-        at = np.flatnonzero(np.arange(n) + k <= ends)
+        at = np.flatnonzero(np.arange(n) + k <= stop)
         roles = np.column_stack([np.full(len(at), kernels.HERE), document[at]])
         keys = kernels.keys_of_roles(roles, text.words[at[:, None] + np.arange(k)].ravel(), k * np.arange(len(at) + 1))
         counted.append(np.unique(keys, return_counts=True))
