@@ -68,7 +68,7 @@ def _offsets(window: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
 class _Slots:
     """What OSCCA and TSCCA do alike."""
 
-    SAVED: ClassVar = {**WordVectors.SAVED, "contexts_": Arrays("contexts")}
+    SAVED: ClassVar[dict[str, Any]] = {**WordVectors.SAVED, "contexts_": Arrays("contexts")}
 
     contexts_: np.ndarray
 

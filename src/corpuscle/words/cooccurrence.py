@@ -143,7 +143,7 @@ def pointwise_information(counts: Rows, context_counts: np.ndarray, smoothing: f
 class _Factors:
     """What both methods do: they differ in the matrix M alone."""
 
-    SAVED: ClassVar = {
+    SAVED: ClassVar[dict[str, Any]] = {
         **WordVectors.SAVED,
         "contexts_": Arrays("contexts"),
         "context_counts_": Arrays("context_counts"),
