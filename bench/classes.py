@@ -210,7 +210,7 @@ def judge(text: str, classes: dict[str, Any], kept: set[str] | None) -> dict[str
     rank[START] = len(types)
     assert not (corpus.tokens == UNKNOWN).any()
     pairs = np.stack([rank[Forest.chain(corpus).parent_words], rank[corpus.tokens]])
-    near = exchange.neighbours_of(exchange.count_pairs(pairs, len(types)), len(types))
+    near = exchange.neighbours_of(exchange.count_pairs(pairs, len(types)))
     names = {name: number for number, name in enumerate(dict.fromkeys(classes.values()))}
     table = exchange.class_counts(near, np.array([names[classes[word]] for word in types]), len(names))
     total, counts = corpus.n_tokens, near.degrees[exchange.UP, :-1]

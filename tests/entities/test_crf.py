@@ -154,8 +154,8 @@ def test_the_same_seed_gives_the_same_weights(algorithm):
     one, twin = (
         CrfTagger(nc="none", iterations=10, algorithm=algorithm).fit(from_standoff(findings(1, 100))) for _ in range(2)
     )
-    for name in one._weights:
-        np.testing.assert_array_equal(one._weights[name], twin._weights[name])
+    for name in one._field._fields:
+        np.testing.assert_array_equal(getattr(one._field, name), getattr(twin._field, name))
     assert one.provenance_["iterations"] == 10
 
 

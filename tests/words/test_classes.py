@@ -38,7 +38,7 @@ def random_pairs(seed: int, words: int = 12, pairs: int = 300, tree: bool = Fals
 
 def neighbours(parents: np.ndarray, children: np.ndarray, words: int) -> exchange.Neighbours:
     """What each word occurs with, from the parent (``words``: the root) and the child of every pair."""
-    return exchange.neighbours_of(exchange.count_pairs(np.stack([parents, children]), words), words)
+    return exchange.neighbours_of(exchange.count_pairs(np.stack([parents, children]), words))
 
 
 def objective_by_hand(parents: np.ndarray, children: np.ndarray, classes: np.ndarray) -> float:

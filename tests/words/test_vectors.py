@@ -19,7 +19,7 @@ from corpuscle.measure import compare_clusterings
 from corpuscle.model import read
 from corpuscle.text import FIRST, UNKNOWN, Corpus, ScoredPair, read_vectors
 from corpuscle.words import LrmvlVectors, OsccaVectors, PpmiVectors, SvdVectors, TsccaVectors, cooccurrence
-from corpuscle.words.cooccurrence import At, count_contexts, count_near, pointwise_information
+from corpuscle.words.cooccurrence import At, count_contexts, pointwise_information
 from corpuscle.words.spelling import learn_spelling, signature_of, vocabulary_of
 from tests.hostile import survives_hostile_edits
 from tests.schemas import last_line_conforms
@@ -129,7 +129,7 @@ def test_pointwise_information_is_its_formula():
 
 def test_a_word_whose_counts_are_folded_in_gets_the_row_that_training_gave_it():
     model = PpmiVectors(dimensions=6, **PLAIN).fit(corpus := text())
-    counts = count_near(model, corpus.counted().recode(model.vocab_))
+    counts = model._count_near(corpus.counted().recode(model.vocab_))
     assert model.folded(counts) == pytest.approx(model.projection_, abs=2e-5)
 
 

@@ -28,7 +28,7 @@ from corpuscle.entities.documents import Documents
 from corpuscle.entities.features import NC_ARRAYS, NcValues, Sheet, cross_fitted, document_features, parts_of
 from corpuscle.entities.inspection import Feature, heaviest_features
 from corpuscle.entities.kernels.fields import Field, k_best_tags, likely_tags, tag_tokens
-from corpuscle.entities.learning import field_of, learn_field, steps_of
+from corpuscle.entities.learning import learn_field, steps_of
 from corpuscle.entities.settings import CrfSettings
 from corpuscle.errors import warn
 from corpuscle.hashing import hashes_of
@@ -87,6 +87,7 @@ class CrfTagger(CrfSettings, EntityTagger):
 
     SAVED: ClassVar = {
         "labels_": container.Record(Vocab),
+        "_field": container.Record(Field),
         "policy_": container.Fact("policy"),
         "sources_": container.Record(WordFeatures),
         "sections_": container.Arrays("sections"),
@@ -108,7 +109,6 @@ class CrfTagger(CrfSettings, EntityTagger):
     sections_: np.ndarray = learned()
     heaviest_: list[Feature] = learned()
     _field: Field = learned()
-    _weights: dict[str, np.ndarray] = learned()
 
     def fit(
         self, documents: Documents, *, sources: WordFeatures | None = None, dictionary: Dictionary | None = None
@@ -141,9 +141,8 @@ class CrfTagger(CrfSettings, EntityTagger):
             raise documents.error("the words have no tags: NC-values need them")
         self._learn_policy(documents)
         sheet = Sheet.of(documents, self, self.sources_, dictionary, levels, self._learn_across(documents))
-        self._weights, iterations = learn_field(sheet, tags, labels, self)
-        self._field = field_of(self._weights)
-        self.heaviest_ = heaviest_features(sheet, documents, self._weights, labels)
+        self._field, iterations = learn_field(sheet, tags, labels, self)
+        self.heaviest_ = heaviest_features(sheet, documents, self._field, labels)
         self._describe(documents, encoded, iterations, sheet)
         return self
 
@@ -203,7 +202,7 @@ class CrfTagger(CrfSettings, EntityTagger):
         self.provenance_ = {
             "documents": len(documents), "sentences": len(documents.corpus), "words": documents.corpus.n_tokens,
             "mentions": n, "types": len(types), "lost": documents.lost + n - back, "expressible": back / max(1, n),
-            "features": len(self._weights["field/keys"]), "weights": len(self._weights["field/weights"]),
+            "features": len(self._field.keys), "weights": len(self._field.weights),
             "templates": len(sheet.templates), "iterations": iterations,
             "nc": self.nc if self.nc_ is not None else "none",
         }  # fmt: skip
@@ -238,6 +237,9 @@ class CrfTagger(CrfSettings, EntityTagger):
         self.pairing_, self.policy_ = None, "merge"
         if self.encoding == "bio":
             return
+        if self.policy in POLICIES:
+            self.policy_ = self.policy
+            return
         sentences = list(zip(map(list, documents.corpus), documents.mentions, strict=True))
         tags = [tags_of_mentions(mentions, len(words)).tags for words, mentions in sentences]
         several = [i for i, each in enumerate(tags) if sum(tag[:2] in ("DB", "HB") for tag in each) > 1]
@@ -247,9 +249,6 @@ class CrfTagger(CrfSettings, EntityTagger):
             n = sum(len(found) + len(sentences[i][1]) for i, found in zip(several, joined, strict=True))
             return 2 * good / max(1, n)
 
-        if self.policy in POLICIES:
-            self.policy_ = self.policy
-            return
         figures = {policy: right([mentions_of_tags(tags[i], policy) for i in several]) for policy in POLICIES}
         self.policy_ = max(POLICIES, key=lambda policy: figures[policy])
         if self.policy == "learned" or len(several) >= _FEWEST_AMBIGUOUS:
@@ -352,7 +351,7 @@ class CrfTagger(CrfSettings, EntityTagger):
         names = [f"{each.label}: {each.feature}" for each in self.heaviest_]
         pairing = {} if self.pairing_ is None else {"pairing": self.pairing_.weights}
         return {
-            **super()._arrays(), **self._weights, **pairing, **Vocab.from_words(names).arrays("heaviest/"),
+            **super()._arrays(), **pairing, **Vocab.from_words(names).arrays("heaviest/"),
             "heaviest/weights": np.array([each.weight for each in self.heaviest_], np.float64),
             "heaviest/labels": np.array([self.labels_.id(each.label) - FIRST for each in self.heaviest_], np.int32),
         }  # fmt: skip
@@ -366,8 +365,6 @@ class CrfTagger(CrfSettings, EntityTagger):
     def _restore(self, loaded: container.Container) -> None:
         super()._restore(loaded)
         arrays = loaded.arrays
-        self._weights = {name: arrays[name] for name in FIELD}
-        self._field = field_of(self._weights)
         self.pairing_ = Pairing(arrays["pairing"]) if "pairing" in arrays else None
         names = Vocab.from_arrays(arrays, "heaviest/").strings[FIRST:]
         labels = self.labels_.decode(arrays["heaviest/labels"] + FIRST)

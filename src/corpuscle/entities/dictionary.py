@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import groupby, pairwise
 from typing import Any, ClassVar
 
@@ -44,17 +45,17 @@ class Dictionary:
     """Entries by the numbers of their beginnings (``kernels.features``).
 
     - ``keys``: uint64 (n,), ascending; ``kinds``: int32 (n,), the type of a whole entry, -1 for a mere beginning;
-    - ``types``: the names of the types; ``index``: a hash table over the keys.
+    - ``types``: the names of the types.
     """
 
     keys: np.ndarray
     kinds: np.ndarray
     types: tuple[str, ...]
-    index: np.ndarray
 
-    @classmethod
-    def of_keys(cls, keys: np.ndarray, kinds: np.ndarray, types: Iterable[str]) -> Dictionary:
-        return cls(keys, kinds, tuple(types), index_of(keys))
+    @cached_property
+    def index(self) -> np.ndarray:
+        """A hash table over the keys."""
+        return index_of(self.keys)
 
     @classmethod
     def from_entries(cls, entries: Iterable[tuple[tuple[str, ...], str]]) -> Dictionary:
@@ -69,7 +70,7 @@ class Dictionary:
         kinds[starts[1:] - 1] = [types.index(type) for type in known.values()]
         order = np.lexsort((-kinds, prefixes))  # a whole entry before a mere beginning
         keys, first = np.unique(prefixes[order], return_index=True)
-        return cls.of_keys(keys, kinds[order][first], types)
+        return cls(keys, kinds[order][first], types)
 
     def matches(self, documents: Documents) -> tuple[np.ndarray, np.ndarray]:
         """Of each token 1 + the type of the entry it is in, or 0, int32; and whether it begins one, bool."""
@@ -92,8 +93,8 @@ class Dictionary:
     def from_arrays(cls, arrays: Mapping[str, np.ndarray], types: str = "vocab/") -> Dictionary | None:
         if "entries/keys" not in arrays:
             return None
-        names = Vocab.from_arrays(arrays, types).strings[FIRST:]
-        return cls.of_keys(arrays["entries/keys"], arrays["entries/kinds"], names)
+        names = tuple(Vocab.from_arrays(arrays, types).strings[FIRST:])
+        return cls(arrays["entries/keys"], arrays["entries/kinds"], names)
 
 
 def read_dictionary(path: AnyPath) -> Dictionary:

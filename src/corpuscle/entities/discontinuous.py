@@ -147,7 +147,12 @@ def _text(documents: Documents, output: ChainOutput, types: Sequence[str]) -> tu
         hashes_of([shape_of(form, 1) for form in forms])[corpus.tokens], begins, ends, covers, output.chances,
     )  # fmt: skip
     counted = [(kernels.keys_of_spans(text, table), np.ones(len(table), np.int64))]
-    counted += [np.unique(kernels.keys_of_stretches(text, k), return_counts=True) for k in _STRETCHES]
+    document, stop = (np.repeat(each, corpus.lengths) for each in (text.documents, text.starts[1:]))
+    for k in _STRETCHES:
+        at = np.flatnonzero(np.arange(n) + k <= stop)
+        roles = np.column_stack([np.full(len(at), kernels.HERE), document[at]])
+        keys = kernels.keys_of_roles(roles, text.words[at[:, None] + np.arange(k)].ravel(), k * np.arange(len(at) + 1))
+        counted.append(np.unique(keys, return_counts=True))
     return text, _lexicon(counted)
 
 
@@ -303,25 +308,19 @@ Runs = dict[str, tuple[list[list[int]], list[list[int]]]]  # type -> its runs of
 
 def runs_of_tags(tags: Sequence[str]) -> tuple[list[TokenMention], Runs]:
     """The simple mentions of a sentence, and its other runs by type."""
-    simple: list[TokenMention] = []
-    runs: Runs = defaultdict(lambda: ([], []))
-    before = ("", "")
-    current: list[int] = []
-    for position, tag in enumerate([*tags, "O"]):
+    runs = defaultdict[tuple[str, str], list[list[int]]](list)
+    before = None
+    for position, tag in enumerate(tags):
         name, _, type = tag.partition("-")
-        family = name[:-1]
-        if tag == "O" or name.endswith("B") or (type, family) != before:
-            if current:
-                kind, which = before
-                if which:
-                    runs[kind][which == "H"].append(current)
-                else:
-                    simple.append(TokenMention(kind, tuple(current)))
-            current = []
-        if tag != "O":
-            current = [*current, position]
-        before = ("", "") if tag == "O" else (type, family)
-    return simple, dict(runs)
+        here = None if tag == "O" else (type, name[:-1])
+        if here is not None:
+            if name.endswith("B") or here != before:
+                runs[here].append([])
+            runs[here][-1].append(position)
+        before = here
+    simple = [TokenMention(type, tuple(run)) for (type, which), own in runs.items() if not which for run in own]
+    others = dict.fromkeys(type for type, which in runs if which)
+    return simple, {type: (runs.get((type, "D"), []), runs.get((type, "H"), [])) for type in others}
 
 
 def _pair(words: Sequence[str], one: list[int], other: list[int], shared: bool, between: int) -> np.ndarray:

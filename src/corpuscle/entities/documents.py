@@ -47,6 +47,10 @@ _HEADER = re.compile(r"^([A-Z][A-Za-z /]{2,40}):", re.M)
 _CAPITALS = re.compile(r"^(?=[^\n]*[A-Z])[^\na-z]{3,80}$", re.M)
 _LONGEST_HEADER = 6
 _PUBTATOR = re.compile(rb"\A\s*[0-9A-Za-z_.-]+\|t\|")
+_BY_SUFFIX = {
+    ".jsonl": "jsonl", ".pubtator": "pubtator", ".conllu": "conllu",
+    **dict.fromkeys((".tsv", ".bio", ".conll", ".iob", ".iob2"), "columns"),
+}  # fmt: skip
 _ENDED = {"E": "bioes", "S": "bioes", "L": "bilou", "U": "bilou"}
 
 
@@ -71,11 +75,6 @@ class Documents(Sourced):
     chunks: Layer
     sections: Layer
     sources: tuple[str, ...]
-
-    @classmethod
-    def checked(cls, value: Any) -> Documents:
-        """The value, if these are documents, or an error that says how to read some."""
-        return expect(value, cls, "read_documents(path) makes one")
 
     def __repr__(self) -> str:
         mentions = sum(len(text.mentions) for text in self.texts)
@@ -267,20 +266,11 @@ def format_of(path: str) -> str:
     stem = path.removesuffix(".gz").removesuffix(".xz").removesuffix(suffix)
     if os.path.isdir(path) or suffix == ".ann" or (suffix == ".txt" and os.path.exists(stem + ".ann")):
         return "brat"
-    by_suffix = {".jsonl": "jsonl", ".pubtator": "pubtator", ".conllu": "conllu"}
-    if suffix in by_suffix:
-        return by_suffix[suffix]
-    if suffix in (".tsv", ".bio", ".conll", ".iob", ".iob2"):
-        return "columns"
+    if suffix in _BY_SUFFIX:
+        return _BY_SUFFIX[suffix]
     if path != "-" and os.path.exists(path) and _PUBTATOR.match(open_bytes(path)[:200]):
         return "pubtator"
     return "text"
-
-
-def _source(path: str, name: str, source: str) -> str:
-    if source == "folder":
-        return os.path.basename(os.path.dirname(os.path.abspath(path)))
-    return re.split("[-_]", name)[0] if source == "name" else ""
 
 
 def read_documents(
@@ -306,7 +296,8 @@ def read_documents(
             continue
         stem = os.path.splitext(os.path.basename(path))[0]
         texts = readers[form](path) if form in readers else [Standoff(read_raw(path), name=stem)]
-        sources = [_source(path, text.name, source) for text in texts]
+        folder = os.path.basename(os.path.dirname(os.path.abspath(path)))
+        sources = [{"folder": folder, "name": re.split("[-_]", text.name)[0]}.get(source, "") for text in texts]
         parts.append(from_standoff(texts, sources, line_breaks, Origin.of(path)))
     return parts[0] if len(parts) == 1 else joined(parts)
 
@@ -321,7 +312,7 @@ def given(value: Any, model: Any = None) -> Documents:
         return from_standoff([Standoff(text) for text in value], [""] * len(value), "sentence")
     if isinstance(value, list | tuple | Corpus):
         return from_corpus(Corpus.checked(value))
-    return Documents.checked(value)
+    return expect(value, Documents, "read_documents(path) makes one")
 
 
 def _read_tokens(path: str, format: str, columns: Sequence[str] | None) -> Documents:

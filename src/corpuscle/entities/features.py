@@ -55,12 +55,8 @@ LEVELS = ("", "low", "medium", "high")
 
 @dataclass(frozen=True, eq=False)
 class Sheet:
-    """The tokens of documents with all that is known of them.
+    """The tokens of documents with all that is known of them, and the templates of their features."""
 
-    ``strings``: column -> a value for each token, "" for none (spelled out, for reports, by ``explain``).
-    """
-
-    names: tuple[str, ...]
     tokens: Tokens
     templates: tuple[Template, ...]
 
@@ -109,11 +105,8 @@ class Sheet:
         rows = [[(d, number[name]) for d, name in template] + [(0, -1)] * (3 - len(template)) for template in templates]
         outside = np.repeat(hashes_of(_NEIGHBOURS)[:, None], len(columns), axis=1)
         values = np.ascontiguousarray(np.concatenate([np.column_stack(list(columns.values())), outside]))
-        return cls(
-            tuple(columns),
-            Tokens(corpus.sentence_starts, values, np.array(rows, np.int32), np.array([*numbered.values()], np.uint64)),
-            templates,
-        )
+        numbers = np.array([*numbered.values()], np.uint64)
+        return cls(Tokens(corpus.sentence_starts, values, np.array(rows, np.int32), numbers), templates)
 
     @property
     def names_of_templates(self) -> list[str]:
@@ -227,10 +220,6 @@ def long_form(words: Sequence[str], at: int) -> int:
     return at - 1 - len(text[place:].split())
 
 
-def _is_short(word: str) -> bool:
-    return _FEWEST <= len(word) <= _MOST and word[0].isalnum() and any(letter.isupper() for letter in word)
-
-
 def short_forms(documents: Documents) -> dict[str, np.ndarray]:
     """The columns, hashes of what a token is, 0 for nothing, uint64 (n_tokens,); none where nothing is in brackets."""
     corpus = documents.corpus
@@ -247,7 +236,8 @@ def short_forms(documents: Documents) -> dict[str, np.ndarray]:
             if not inside or word in _OPEN:
                 continue
             bracket[first + k] = 1
-            if words[k - 1] in _OPEN and k + 1 < len(words) and words[k + 1] in _CLOSE and _is_short(word):
+            alone = words[k - 1] in _OPEN and k + 1 < len(words) and words[k + 1] in _CLOSE
+            if alone and _FEWEST <= len(word) <= _MOST and word[0].isalnum() and any(map(str.isupper, word)):
                 begin = long_form(words, k)
                 if begin >= 0:
                     explained[word].append(i)
@@ -341,7 +331,7 @@ class NcValues(NamedTuple):
         thresholds = np.array([
             np.quantile(side[side > 0], [1 / 3, 2 / 3]) if (side > 0).any() else np.zeros(2) for side in scores.T
         ])  # fmt: skip
-        return NcValues(self.keys, self.weights, self.sections, thresholds)
+        return self._replace(thresholds=thresholds)
 
     def scores(self, documents: Documents, scope: str) -> np.ndarray:
         """The scores of all tokens, before and behind: float64 (n_tokens, 2)."""
@@ -366,11 +356,8 @@ class NcValues(NamedTuple):
     def classes(self, documents: Documents, scope: str) -> np.ndarray:
         """0 none, 1 low, 2 medium, 3 high, before and behind: int64 (n_tokens, 2)."""
         scores = self.scores(documents, scope)
-        levels = [
-            np.where(side > 0, 1 + np.searchsorted(edges, side, "left"), 0)
-            for side, edges in zip(scores.T, self.thresholds, strict=True)
-        ]
-        return np.column_stack(levels)
+        above = [np.searchsorted(edges, side, "left") for side, edges in zip(scores.T, self.thresholds, strict=True)]
+        return np.where(scores > 0, 1 + np.column_stack(above), 0)
 
 
 def cross_fitted(documents: Documents, scope: str, seed: int) -> np.ndarray:

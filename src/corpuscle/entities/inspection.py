@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import NamedTuple
 
@@ -10,6 +10,7 @@ import numpy as np
 
 from corpuscle.entities.documents import Documents
 from corpuscle.entities.features import Sheet
+from corpuscle.entities.kernels.fields import Field
 from corpuscle.entities.learning import all_features
 from corpuscle.figures import draw_mentions
 from corpuscle.text.files import AnyPath
@@ -32,16 +33,14 @@ class Feature(NamedTuple):
     weight: float
 
 
-def heaviest_features(
-    sheet: Sheet, documents: Documents, weights: Mapping[str, np.ndarray], labels: Sequence[str]
-) -> list[Feature]:
+def heaviest_features(sheet: Sheet, documents: Documents, field: Field, labels: Sequence[str]) -> list[Feature]:
     """The heaviest features of each label, spelled by the first place where they occur in the training text."""
-    rows = np.repeat(np.arange(len(weights["field/keys"])), np.diff(weights["field/starts"]))
+    keys = np.repeat(field.keys, np.diff(field.starts))
     chosen: list[int] = []
     for label in range(len(labels)):
-        mine = np.flatnonzero(weights["field/labels"] == label)
-        chosen += mine[np.argsort(-weights["field/weights"][mine], kind="stable")[:_HEAVIEST]].tolist()
-    wanted = np.unique(weights["field/keys"][rows[chosen]])
+        mine = np.flatnonzero(field.labels == label)
+        chosen += mine[np.argsort(-field.weights[mine], kind="stable")[:_HEAVIEST]].tolist()
+    wanted = np.unique(keys[chosen])
     found = all_features(sheet)
     at = np.flatnonzero(np.isin(found, wanted).ravel())
     _, first = np.unique(found.ravel()[at], return_index=True)
@@ -49,14 +48,14 @@ def heaviest_features(
     forms = documents.corpus.vocab.decode(documents.corpus.tokens)
     names, seen, results = sheet.names_of_templates, set(), []
     for k in chosen:
-        token, template = divmod(where[int(weights["field/keys"][rows[k]])], len(sheet.templates))
+        token, template = divmod(where[int(keys[k])], len(sheet.templates))
         places = [token + d for d in dict.fromkeys(d for d, _ in sheet.templates[template])]
         words = [forms[place] if 0 <= place < len(forms) else "" for place in places]
-        name = labels[int(weights["field/labels"][k])]
+        name = labels[int(field.labels[k])]
         spelled = f"{names[template]} as at {' '.join(words)}"
         if (name, spelled) not in seen:
             seen.add((name, spelled))
-            results.append(Feature(name, spelled, float(weights["field/weights"][k])))
+            results.append(Feature(name, spelled, float(field.weights[k])))
     return results
 
 
@@ -103,7 +102,6 @@ def draw_documents(
     documents: Documents,
     mentions: Sequence[Sequence[TokenMention]],
     confidence: Sequence[Sequence[float]] | None = None,
-    title: str = "Mentions",
 ) -> Html:
     """A page (one file) with every sentence of some documents and its ``mentions``; the less sure, the fainter."""
     parts = []
@@ -116,4 +114,4 @@ def draw_documents(
                 drawn.append(div(Html(draw_mentions(words, mentions[i], confidence=sure, title=f"Sentence {i + 1}"))))
         parts.append(section(h3(name, dir="auto"), *drawn))
     said = f"{counted(sum(map(len, mentions)), 'mention')} in {counted(len(documents), 'document')}."
-    return document(title, _STYLE, p(said), *parts)
+    return document("Mentions", _STYLE, p(said), *parts)

@@ -40,11 +40,6 @@ def steps_of(settings: CrfSettings, n_sentences: int) -> tuple[str, int]:
     return algorithm, settings.iterations or (80 if algorithm == "sgd" else 200)
 
 
-def field_of(arrays: dict[str, np.ndarray]) -> Field:
-    """The field of a model file, with its hash table."""
-    return Field(index_of(arrays["field/keys"]), *(arrays[f"field/{name}"] for name in Field._fields[1:]))
-
-
 def all_features(sheet: Sheet) -> np.ndarray:
     """The features of all tokens, uint64 (n_tokens, templates)."""
     starts = sheet.tokens.starts
@@ -54,10 +49,8 @@ def all_features(sheet: Sheet) -> np.ndarray:
     return found
 
 
-def learn_field(
-    sheet: Sheet, tags: Sequence[str], labels: Sequence[str], settings: CrfSettings
-) -> tuple[dict[str, np.ndarray], int]:
-    """The arrays of a field that makes the tags likely, and how many iterations it took."""
+def learn_field(sheet: Sheet, tags: Sequence[str], labels: Sequence[str], settings: CrfSettings) -> tuple[Field, int]:
+    """A field that makes the tags likely, and how many iterations it took."""
     import pycrfsuite
 
     algorithm, iterations = steps_of(settings, len(sheet.tokens.starts) - 1)
@@ -81,7 +74,7 @@ def learn_field(
         tagger.open(path)
         info = tagger.info()
         tagger.close()
-    return _arrays(keys, info.state_features, info.transitions, labels), trainer.done
+    return _field(keys, info.state_features, info.transitions, labels), trainer.done
 
 
 def _trainer(settings: CrfSettings, algorithm: str, iterations: int) -> Any:
@@ -106,9 +99,9 @@ def _trainer(settings: CrfSettings, algorithm: str, iterations: int) -> Any:
     return trainer
 
 
-def _arrays(
+def _field(
     keys: np.ndarray, state: dict[tuple[str, str], float], steps: dict[tuple[str, str], float], labels: Sequence[str]
-) -> dict[str, np.ndarray]:
+) -> Field:
     number = {label: k for k, label in enumerate(labels)}
     rows = np.array([int(name) for name, _ in state], np.int64)
     columns = np.array([number[label] for _, label in state], np.int32)
@@ -116,10 +109,8 @@ def _arrays(
     order = np.lexsort((columns, rows))
     rows, columns, weights = rows[order], columns[order], weights[order]
     used, first = np.unique(rows, return_index=True)
+    keys, starts = keys[used], np.append(first, len(rows)).astype(np.int64)
     between = np.zeros((len(labels), len(labels)))
     for (a, b), weight in steps.items():
         between[number[a], number[b]] = weight
-    return {
-        "field/keys": keys[used], "field/starts": np.append(first, len(rows)).astype(np.int64),
-        "field/labels": columns, "field/weights": weights, "field/steps": between,
-    }  # fmt: skip
+    return Field(index_of(keys), keys, starts, columns, weights, between)

@@ -3,7 +3,7 @@
 - ``MetricModel``: learns from texts or vectors with labels, maps new ones, finds their neighbours;
 - ``DistortionMetric``: the mathematics as a transformer of scikit-learn, ``fit(X, y)`` and ``transform(X)``;
 - ``read_items``: texts or vectors with their labels, from a file;
-- ``evaluate``: retrieval and clustering in the learned space beside the plain one.
+- ``evaluate``: retrieval and clustering in the learned space, compared with the plain one.
 """
 
 from typing import TYPE_CHECKING

@@ -22,7 +22,7 @@ from corpuscle.measure.result import Comparison, Result
 from corpuscle.metric.features import Features, Items, counted, find_features, occurrences, resampled
 from corpuscle.metric.settings import MetricSettings, SolutionSettings
 from corpuscle.metric.solution import Solution, grouped, solve
-from corpuscle.model import VOCAB, Array, Container, Kind, Model
+from corpuscle.model import VOCAB, Array, Arrays, Container, Fact, Kind, Model
 from corpuscle.random import Random, shuffle
 from corpuscle.settings import learned
 from corpuscle.text.plain import read_strings
@@ -31,8 +31,7 @@ from corpuscle.text.vocab import Vocab
 TEXT_DIMENSIONS = 500
 ROUNDS = 2
 """Power iterations of the reduction: it is a smoothing, and needs no exact singular vectors."""
-_BLOCK = 1 << 24
-"""So many distances are computed at a time."""
+_BLOCK = 1 << 24  # distances that are computed at a time
 
 
 def nearest(queries: np.ndarray, items: np.ndarray, k: int, same: bool) -> tuple[np.ndarray, np.ndarray]:
@@ -76,6 +75,7 @@ class MetricModel(MetricSettings, Model):
     """
 
     KIND: ClassVar[Kind] = Kind("metric.model", 1, _declared, check=lambda loaded: _check(loaded))
+    SAVED: ClassVar = {"n_features_": Fact("n_features"), "basis_": Arrays("basis")}
 
     features_: Features | None = learned()
     basis_: np.ndarray | None = learned()
@@ -200,22 +200,22 @@ class MetricModel(MetricSettings, Model):
         """The features with the largest weights in a direction of the map, and these weights."""
         if not 0 <= direction < len(self.solution_.map):
             raise SettingError(f"there is no direction {direction}; they are 0 to {len(self.solution_.map) - 1}")
-        row = self.solution_.row(direction)
+        row = self.solution_.map[direction]
+        if self.solution_.map.ndim == 1:
+            row = np.where(np.arange(len(self.solution_.map)) == direction, row, 0.0)
         weights = row if self.basis_ is None else self.basis_ @ row
         names = list(map(str, range(len(weights)))) if self.features_ is None else self.features_.names()
         return [(names[i], float(weights[i])) for i in np.argsort(-np.abs(weights), kind="stable")[:k]]
 
     def _arrays(self) -> dict[str, np.ndarray]:
-        arrays = {"map": self.solution_.map, "values": self.solution_.values}
-        if self.basis_ is not None:
-            arrays["basis"] = self.basis_
+        arrays = {**super()._arrays(), "map": self.solution_.map, "values": self.solution_.values}
         if self.features_ is not None:
             arrays |= {**self.features_.vocab.arrays(), "pairs": self.features_.pairs, "idf": self.features_.idf}
         return arrays
 
     def _extra(self) -> dict[str, Any]:
         return {
-            "n_features": self.n_features_,
+            **super()._extra(),
             "text": self.features_ is not None,
             "reduced": self.basis_ is not None,
             "scale": self.solution_.scale,
@@ -223,12 +223,10 @@ class MetricModel(MetricSettings, Model):
         }
 
     def _restore(self, loaded: Container) -> None:
-        arrays, extra = loaded.arrays, loaded.extra
-        self.n_features_, self.basis_ = extra["n_features"], arrays.get("basis")
-        self.solution_ = Solution(arrays["map"], float(extra["scale"]), arrays["values"])
-        self.features_ = None
-        if extra["text"]:
-            self.features_ = Features(Vocab.from_arrays(arrays), arrays["pairs"], arrays["idf"])
+        super()._restore(loaded)
+        arrays, texts = loaded.arrays, loaded.extra["text"]
+        self.solution_ = Solution(arrays["map"], float(loaded.extra["scale"]), arrays["values"])
+        self.features_ = Features(Vocab.from_arrays(arrays), arrays["pairs"], arrays["idf"]) if texts else None
 
 
 def _matrix(items: Any) -> Any:

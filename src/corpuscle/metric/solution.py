@@ -67,11 +67,6 @@ class Solution(NamedTuple):
             return np.asarray(items @ self.map.T)
         return (items @ diags_array(self.map)).toarray() if issparse(items) else items * self.map
 
-    def row(self, direction: int) -> np.ndarray:
-        if self.map.ndim == 2:
-            return self.map[direction]
-        return np.where(np.arange(len(self.map)) == direction, self.map, 0.0)
-
 
 def grouped(labels: np.ndarray) -> Groups:
     """Groups from any labels; at least one must have two items."""

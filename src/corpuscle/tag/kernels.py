@@ -9,7 +9,7 @@ ever moved take part in collisions. The score of a label is the sum over feature
 parts that they share with others.
 
 The beginning of k letters has the FNV-1a hash of its bytes in their order, the ending that of its bytes in the opposite
-order, so one pass from each side gives those of all lengths. Letters are told apart by UTF-8: a byte of the form
+order, so one pass from each side gives those of all lengths. UTF-8 says where letters begin: a byte of the form
 10xxxxxx goes on with a letter.
 
 **Search.** The labels of a sentence: candidates by their own scores, then the best path among them, or how likely each
@@ -54,8 +54,7 @@ from corpuscle.random import mix
 _FIRST, _SECOND, _THIRD, _TEMPLATE, _SPREAD = (np.uint64(odd) for odd in (
     0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9, 0x8EBC6AF09C88C6E3, 0xBF58476D1CE4E5B9
 ))  # fmt: skip
-_STEPS = 1000
-"""Where the templates of steps from label to label begin."""
+_STEPS = 1000  # where the templates of steps from label to label begin
 
 
 class Words(NamedTuple):
@@ -318,6 +317,7 @@ def best_labels(n, room, found):
 @kernel
 def expectations(n, room):
     """``room.steps`` := how likely each step is, ``room.local`` := how likely each candidate, by the scores in them."""
+    # Forwards, ``best``: sums over all paths that arrive, scaled to add up to 1 at each word so that none overflows.
     for j in range(n):
         n_before, n_previous = room.counts[j - 2] if j > 1 else 1, room.counts[j - 1] if j > 0 else 1
         top, total = -math.inf, 0.0
@@ -335,6 +335,7 @@ def expectations(n, room):
                 room.best[j, p, q] = here
                 total += here
         room.best[j, :n_previous, : room.counts[j]] /= total
+    # Backwards, ``behind``: sums over all paths that go on from there, scaled by their largest.
     for j in range(n - 1, -1, -1):
         n_before, n_previous = room.counts[j - 2] if j > 1 else 1, room.counts[j - 1] if j > 0 else 1
         total = 0.0

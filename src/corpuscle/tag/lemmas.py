@@ -23,8 +23,7 @@ from corpuscle.text.layers import Layer
 from corpuscle.text.treebank import Treebank
 from corpuscle.text.vocab import FIRST, Vocab
 
-_LONGEST = 8
-"""Letters of the longest ending that is looked up."""
+_LONGEST = 8  # letters of the longest ending that is looked up
 
 LEMMAS = {
     **vocab_arrays("rules/", "rules"),

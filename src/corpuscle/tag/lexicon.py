@@ -27,12 +27,11 @@ _ENDINGS, _BEGINNINGS = 5, 4
 _WORD, _TAGS, _SHAPE, _ENDING, _BEGINNING = 0, 1, 2, 3, 3 + _ENDINGS
 _SOURCES = _BEGINNING + _BEGINNINGS
 """Columns of values: the word in lower case, the tags it may have, its shape, endings, beginnings; then the sources."""
-_TWICE = 2
-"""Words that occur less often have no features of their own."""
+_TWICE = 2  # words that occur less often have no features of their own
 _USUAL = 0.05
 """A coarse tag is one that a word may have if it has at least this share of its occurrences."""
 _SELDOM = 10
-"""Labels that at least two words of at most so many occurrences have are those of open classes."""
+"""Labels that at least two words of at most this number of occurrences have are those of open classes."""
 
 ARRAYS = {
     "forms": Array("uint64", ("forms",), rising=True),
@@ -105,7 +104,7 @@ class Lexicon(NamedTuple):
         return cls(Labels(*_parts(names, by_tag), *lexicon), kept)
 
     def words(self, corpus: Corpus, closed: int, sources: WordFeatures, *, learning: bool = False) -> Words:
-        """The words of a text as the kernels see them; ``closed``: so many occurrences allow no unseen labels."""
+        """The words of a text as the kernels see them; ``closed``: see ``TaggerSettings``."""
         forms, arrays = corpus.vocab.strings, self.arrays
         lower = [form.lower() for form in forms]
         lowered, shapes = hashes_of(lower), hashes_of([shape_of(form[:12], 1, ".") for form in forms])
@@ -131,10 +130,6 @@ class Lexicon(NamedTuple):
         values[-2:] = hashes_of(["<before>", "<after>"])[:, None]
         open_, templates = (counts < closed) | (entries < 0), _templates(sources.n_columns)
         return Words(corpus.sentence_starts, np.asarray(corpus.tokens, np.int32), values, entries, open_, templates)
-
-    def known(self, corpus: Corpus) -> np.ndarray:
-        """Which words of a text were in the training text, bool (n_words,)."""
-        return (find(hashes_of(corpus.vocab.strings), self.arrays["forms"]) >= 0)[corpus.tokens]
 
 
 def _parts(names: Vocab, by_tag: bool) -> tuple[np.ndarray, np.ndarray, int]:

@@ -29,6 +29,7 @@ import numpy as np
 
 from corpuscle import learning
 from corpuscle.compiled import frozen
+from corpuscle.hashing import find, hashes_of
 from corpuscle.learning import Checkpoint, Shuffled
 from corpuscle.model import ITEMS, VOCAB, Array, Arrays, Container, Fact, Kind, Model, Record
 from corpuscle.random import folds
@@ -83,7 +84,7 @@ class WordTagger(Model, ABC):
         """Which words were in the training text, bool (n_words,)."""
 
     def summary(self) -> dict[str, Any]:
-        """Figures of what was learned, beside the sizes of the treebank."""
+        """Figures of what was learned, besides the sizes of the treebank."""
         return {}
 
     def _lemmas(self, bank: Treebank, labels: np.ndarray) -> Layer | None:
@@ -93,7 +94,6 @@ class WordTagger(Model, ABC):
     def annotate(self, bank: Treebank, *, confidence: bool = False) -> Treebank:
         """The treebank with the best tags, and lemmas if there were any to learn from; ``confidence``: with how likely
         each label is in MISC (``TagConfidence=``)."""
-        bank = Treebank.checked(bank)
         found = self.tag(bank, confidence=confidence)
         if confidence:
             bank = bank.with_misc("TagConfidence", [f"{value:.3f}" for value in found.confidence])
@@ -139,10 +139,8 @@ def jackknife(
 
 TAGGED = ("tags", "xpos", "features")
 """The layers of a treebank that make up a label."""
-_USUAL = 0.01
-"""A layer is learned if at least this part of the words has a value."""
-_WORDS = 4000
-"""A worker tags about so many words at a time."""
+_USUAL = 0.01  # a layer is learned if at least this share of the words has a value
+_WORDS = 4000  # words, about, that a worker tags at a time
 
 STATE = {
     "weights": Array("float32", ("table",), finite=True),
@@ -246,7 +244,6 @@ class Tagger(TaggerSettings, WordTagger):
     ) -> Tagger:
         """Learn from tagged sentences; development sentences choose after how many passes to stop; ``sources``,
         what raw text says about words, are further features."""
-        bank = Treebank.checked(bank)
         n_words = bank.corpus.n_tokens
         self.layers_ = tuple(name for name in TAGGED if np.count_nonzero(getattr(bank, name).ids) > _USUAL * n_words)
         if not self.layers_:
@@ -307,10 +304,8 @@ class Tagger(TaggerSettings, WordTagger):
     # ---- tagging
 
     def tag(self, bank: Treebank, *, confidence: bool = False) -> Tagging:
-        """The best label of every word; ``confidence``: also how likely it is."""
-        corpus = Treebank.checked(bank).corpus
-        words = self.lexicon_.words(corpus, self.closed, self.sources_)
-        bounds = chunks_of(corpus.lengths + 1, _WORDS).tolist()
+        words = self.lexicon_.words(bank.corpus, self.closed, self.sources_)
+        bounds = chunks_of(bank.corpus.lengths + 1, _WORDS).tolist()
         parts = list(self.spread(_tag_chunk, [(words, first, last, confidence) for first, last in pairwise(bounds)]))
         nothing = Tagging(np.empty(0, np.int32), np.empty(0))
         return Tagging(*(np.concatenate(columns) for columns in zip(nothing, *parts, strict=True)))
@@ -319,8 +314,8 @@ class Tagger(TaggerSettings, WordTagger):
         return self.lemmatiser_.lemmas(bank.corpus, labels, self.labels_) if self.lemmatiser_.n_rules else None
 
     def known(self, bank: Treebank) -> np.ndarray:
-        """Which words were in the training text, bool (n_words,)."""
-        return self.lexicon_.known(bank.corpus)
+        rows = find(hashes_of(bank.corpus.vocab.strings), self.lexicon_.arrays["forms"])
+        return (rows >= 0)[bank.corpus.tokens]
 
     # ---- the file
 

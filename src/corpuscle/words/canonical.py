@@ -29,7 +29,7 @@ Collins and Hsu 2014 for the square root.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -65,50 +65,49 @@ def _offsets(window: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
     return tuple(range(-window, 0)), tuple(range(1, window + 1))
 
 
-def _count(
-    model: OsccaVectors | TsccaVectors, corpus: Corpus, rows: tuple[int, ...], columns: tuple[int, ...],
-    bag: bool = False,
-) -> Rows:  # fmt: skip
-    return count_contexts(corpus, At(rows, columns, bag, len(corpus.vocab)), model.workers, model.cluster)
+class _Slots:
+    """What OSCCA and TSCCA do alike."""
+
+    SAVED: ClassVar[dict[str, Any]] = {**WordVectors.SAVED, "contexts_": Arrays("contexts")}
+
+    contexts_: np.ndarray
+
+    def _count(self: Any, corpus: Corpus, rows: tuple[int, ...], columns: tuple[int, ...], bag: bool = False) -> Rows:
+        return count_contexts(corpus, At(rows, columns, bag, len(corpus.vocab)), self.workers, self.cluster)
+
+    def _powered(self: Any, counts: np.ndarray) -> np.ndarray:
+        """Diagonals of second moments from counts: kappa added, the power taken; 0 where there is nothing."""
+        return np.where(counts > 0, (counts + self.kappa) ** self.power, 0.0)
+
+    def _rows_of_new(self: Any, corpus: Corpus, new: int, power: float) -> np.ndarray:
+        """The rows of new words from their contexts, which were learned for this power of counts."""
+        known, types, slots = len(self.vocab_), len(corpus.vocab), len(self.contexts_)
+        left, right = _offsets(self.window)
+        counts = self._count(corpus, (0,), left + right, bag=slots == 1)
+        begin = counts.starts[known]
+        slot, word = np.divmod(counts.columns[begin:], types)
+        columns = slot * known + np.where(word < known, word, UNKNOWN)  # to each other, new words are unknown
+        whole = csr_array((counts.values[begin:], columns, counts.starts[known:] - begin), shape=(new, slots * known))
+        whole.sum_duplicates()
+        whole.data **= power
+        rows = whole @ self.contexts_.reshape(slots * known, -1).astype(np.float64)
+        return rows / self.singular_values_ * self.singular_values_**self.exponent
 
 
-def _powered(model: OsccaVectors | TsccaVectors, counts: np.ndarray) -> np.ndarray:
-    """Diagonals of second moments from counts: kappa added, the power taken; 0 where there is nothing."""
-    return np.where(counts > 0, (counts + model.kappa) ** model.power, 0.0)
-
-
-def _rows_of_new(model: OsccaVectors | TsccaVectors, corpus: Corpus, new: int, power: float) -> np.ndarray:
-    """The rows of new words from their contexts, which were learned for this power of counts."""
-    known, types, slots = len(model.vocab_), len(corpus.vocab), len(model.contexts_)
-    left, right = _offsets(model.window)
-    counts = _count(model, corpus, (0,), left + right, bag=slots == 1)
-    begin = counts.starts[known]
-    slot, word = np.divmod(counts.columns[begin:], types)
-    columns = slot * known + np.where(word < known, word, UNKNOWN)  # to each other, new words are unknown
-    whole = csr_array((counts.values[begin:], columns, counts.starts[known:] - begin), shape=(new, slots * known))
-    whole.sum_duplicates()
-    whole.data **= power
-    rows = whole @ model.contexts_.reshape(slots * known, -1).astype(np.float64)
-    return rows / model.singular_values_ * model.singular_values_**model.exponent
-
-
-class OsccaVectors(OsccaSettings, WordVectors):
+class OsccaVectors(OsccaSettings, _Slots, WordVectors):
     """Vectors by canonical correlation of words with their contexts.
 
     ``contexts_`` float32 (slots, len(vocab_), dimensions): Psi.
     """
 
     KIND: ClassVar[Kind] = Kind("words.oscca", 1, CANONICAL, check=check_slots)
-    SAVED: ClassVar = {**WordVectors.SAVED, "contexts_": Arrays("contexts")}
-
-    contexts_: np.ndarray = learned()
 
     def _learn(self, corpus: Corpus, checkpoint: Checkpoint) -> None:
         types = len(self.vocab_)
         left, right = _offsets(self.window)
-        counts = _count(self, corpus, (0,), left + right, self.bag)
-        xx = _powered(self, np.bincount(corpus.tokens, minlength=types))
-        yy = _powered(self, counts.column_sums())
+        counts = self._count(corpus, (0,), left + right, self.bag)
+        xx = self._powered(np.bincount(corpus.tokens, minlength=types))
+        yy = self._powered(counts.column_sums())
         powers = counts._replace(values=counts.values**self.power)
         wanted = self._wanted(types - 2, self.drop_first)
         found = diagonal_cca(powers, xx, yy, wanted, workers=self.workers, rounds=self.rounds, seed=self.seed)
@@ -116,23 +115,20 @@ class OsccaVectors(OsccaSettings, WordVectors):
         self.contexts_ = found.right[:, self.drop_first :].astype(np.float32).reshape(-1, types, self.dimensions)
 
     def _from_contexts(self, corpus: Corpus, new: int) -> np.ndarray:
-        return _rows_of_new(self, corpus, new, self.power)
+        return self._rows_of_new(corpus, new, self.power)
 
 
-class TsccaVectors(TsccaSettings, WordVectors):
+class TsccaVectors(TsccaSettings, _Slots, WordVectors):
     """Vectors by canonical correlation of left with right contexts, then of words with what these agree on; learned: as
     ``OsccaVectors``."""
 
     KIND: ClassVar[Kind] = Kind("words.tscca", 1, CANONICAL, check=check_slots)
-    SAVED: ClassVar = {**WordVectors.SAVED, "contexts_": Arrays("contexts")}
-
-    contexts_: np.ndarray = learned()
 
     def _learn(self, corpus: Corpus, checkpoint: Checkpoint) -> None:
         types, (left, right) = len(self.vocab_), _offsets(self.window)
         wanted = self._wanted(types - 2, self.drop_first)
-        between = _count(self, corpus, left, right)
-        lefts, rights = (_powered(self, sums / self.window) for sums in (between.row_sums(), between.column_sums()))
+        between = self._count(corpus, left, right)
+        lefts, rights = (self._powered(sums / self.window) for sums in (between.row_sums(), between.column_sums()))
         powers = between._replace(values=between.values**self.power)
         state = diagonal_cca(powers, lefts, rights, wanted, workers=self.workers, rounds=self.rounds, seed=self.seed)
         phi = np.zeros((2 * self.window, types, 2 * wanted))  # of each slot, into its half of S
@@ -142,7 +138,7 @@ class TsccaVectors(TsccaSettings, WordVectors):
 
         def with_contexts(offset: int) -> np.ndarray:
             """The products of what stands at an offset with S, (types, 2 wanted)."""
-            return SparseOperator(_count(self, corpus, (offset,), left + right), self.workers).matmat(flat)
+            return SparseOperator(self._count(corpus, (offset,), left + right), self.workers).matmat(flat)
 
         cross, moment = with_contexts(0), np.zeros((2 * wanted, 2 * wanted))  # W'S, S'S
         for slot, offset in enumerate(left + right):
@@ -153,16 +149,14 @@ class TsccaVectors(TsccaSettings, WordVectors):
         self.contexts_ = (phi @ found.right[:, self.drop_first :]).astype(np.float32)
 
     def _from_contexts(self, corpus: Corpus, new: int) -> np.ndarray:
-        return _rows_of_new(self, corpus, new, 1.0)
+        return self._rows_of_new(corpus, new, 1.0)
 
 
 # ---- LR-MVL
 
 
-BLOCK = 1 << 11
-"""So many tokens, about, have their smooths in memory at a time."""
-ANGLE = 1e-3
-"""The dictionary stands still when its space turns by less than this, in radians."""
+BLOCK = 1 << 11  # tokens, about, whose smooths are in memory at a time
+ANGLE = 1e-3  # in radians; the dictionary stands still when its space turns by less
 
 LRMVL = {
     **VECTORS,
@@ -171,8 +165,6 @@ LRMVL = {
     "right": numbers("smooths", "right", dtype="float64"),
     "state": numbers("dimensions", "dimensions", dtype="float64"),
 }
-PARTIAL = learning.partial("words.lrmvl", {"dictionary": numbers("types", "dimensions", dtype="float64")})
-
 
 Given = tuple[np.ndarray, np.ndarray]
 """What smooths are made of: the dictionary float64 (types, k), and the rates float64 (rates,)."""
@@ -289,7 +281,9 @@ class LrmvlVectors(LrmvlSettings, WordVectors):
     """
 
     KIND: ClassVar[Kind] = Kind("words.lrmvl", 1, LRMVL, check=check_sides)
-    PARTIAL: ClassVar[Kind] = PARTIAL
+    PARTIAL: ClassVar[Kind] = learning.partial(
+        "words.lrmvl", {"dictionary": numbers("types", "dimensions", dtype="float64")}
+    )
     SAVED: ClassVar = {
         **WordVectors.SAVED,
         **{f"{name}_": Arrays(name) for name in ("dictionary", "left", "right", "state")},

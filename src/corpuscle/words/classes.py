@@ -104,7 +104,7 @@ class ClassTree(NamedTuple):
         return paths
 
     def groups(self, classes: int) -> np.ndarray:
-        """The node of each class, int64 (n,), when so many are left.
+        """The node of each class, int64 (n,), when ``classes`` are left.
 
         >>> ClassTree(np.array([[1, 2], [3, 0]]), np.zeros(2)).groups(2).tolist()
         [0, 3, 3]
@@ -170,8 +170,7 @@ def check_classes(loaded: Container) -> None:
         tops(arrays["tree/merges"], n_classes)
 
 
-PIECE = 1 << 20
-"""So many words get their classes at a time."""
+PIECE = 1 << 20  # words that get their classes at a time
 CLASSES = {**VOCAB, "classes": Array("int32", ("types+3",), low=-1, high="classes"), **HISTORY, **TREE}
 """The arrays of a model."""
 
@@ -260,9 +259,8 @@ class WordClasses(Model):
         members = members[np.argsort(-self.vocab_.counts[members], kind="stable")][:k]
         return [(self.vocab_.word(int(i)), int(self.vocab_.counts[i])) for i in members]
 
-    def classes_of(self, word: str, k: int | None = None) -> list[tuple[int, float]]:
-        """The ``k`` classes that a word has most often (default: all that it has), with their shares of its tokens; a
-        word of one class has that alone."""
+    def classes_of(self, word: str) -> list[tuple[int, float]]:
+        """The classes that a word has, the most frequent one first, with their shares of its tokens."""
         return [(self.class_of(word), 1.0)]
 
     def _check_class(self, number: int) -> None:
@@ -299,7 +297,7 @@ class WordClasses(Model):
         return self.tree_
 
     def coarsened(self, classes: int) -> Self:
-        """A model of the same words with fewer classes: the tree is cut where so many are left."""
+        """A model of the same words with fewer classes: the tree is cut where ``classes`` are left."""
         tree, counts = self.class_tree(), self.class_counts_
         group = np.unique(tree.groups(classes), return_inverse=True)[1]
         number = np.empty(classes, np.int32)

@@ -25,24 +25,20 @@ from itertools import pairwise
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from scipy.sparse import csr_array
 
 from corpuscle.engine.linalg.lowrank import krylov_svd
 from corpuscle.engine.linalg.sparse import Rows, SparseOperator, added
 from corpuscle.learning import Checkpoint
 from corpuscle.model import Arrays, Kind
 from corpuscle.scale import chunks_of, workers
-from corpuscle.settings import learned
 from corpuscle.text.corpus import Corpus, starts_of
 from corpuscle.text.vocab import END, START, UNKNOWN
 from corpuscle.words.kernels import contexts as kernels
 from corpuscle.words.settings import PpmiSettings, SvdSettings
 from corpuscle.words.vectors import VECTORS, WordVectors, check_vectors, numbers
 
-CHUNK = 1 << 19
-"""So many tokens, about, are counted at a time."""
-ROOM = 1 << 21
-"""So many entries are found before they are put aside."""
+CHUNK = 1 << 19  # tokens, about, that are counted at a time
+ROOM = 1 << 21  # entries that are found before they are put aside
 
 
 class Around(NamedTuple):
@@ -129,7 +125,6 @@ WINDOW = {
     "contexts": numbers("types+3", "dimensions"),
     "context_counts": numbers("types+3", dtype="float64", low=0),
 }
-SAVED = {**WordVectors.SAVED, "contexts_": Arrays("contexts"), "context_counts_": Arrays("context_counts")}
 
 
 def pointwise_information(counts: Rows, context_counts: np.ndarray, smoothing: float, negative: float) -> Rows:
@@ -145,51 +140,59 @@ def pointwise_information(counts: Rows, context_counts: np.ndarray, smoothing: f
     return Rows(starts, counts.columns[kept], logs[kept], counts.width)
 
 
-def count_near(model: PpmiVectors | SvdVectors, corpus: Corpus, new: int = 0) -> Rows:
-    """Counts of words near words; unknown words and boundaries do not count. The last ``new`` ids are new words."""
-    known = model.vocab_.counts
-    keeps = np.ones(len(known) + new)
-    if model.subsample > 0:
-        shares = known / max(1, known.sum())
-        keeps[: len(known)] = np.sqrt(model.subsample / np.maximum(shares, model.subsample))
-    keeps[[UNKNOWN, START, END]] = 0.0
-    how = Around(keeps, model.window, _WEIGHTINGS[model.weighting])
-    return count_contexts(corpus, how, model.workers, model.cluster)
+class _Factors:
+    """What both methods do: they differ in the matrix M alone."""
+
+    SAVED: ClassVar[dict[str, Any]] = {
+        **WordVectors.SAVED,
+        "contexts_": Arrays("contexts"),
+        "context_counts_": Arrays("context_counts"),
+    }
+
+    contexts_: np.ndarray
+    context_counts_: np.ndarray
+
+    def _entries(self, counts: Rows) -> Rows:
+        """The matrix M of counts, or some rows of it."""
+        raise NotImplementedError
+
+    def _count_near(self: Any, corpus: Corpus, new: int = 0) -> Rows:
+        """Counts of words near words; unknown words and boundaries do not count. The last ``new`` ids are new words."""
+        known = self.vocab_.counts
+        keeps = np.ones(len(known) + new)
+        if self.subsample > 0:
+            shares = known / max(1, known.sum())
+            keeps[: len(known)] = np.sqrt(self.subsample / np.maximum(shares, self.subsample))
+        keeps[[UNKNOWN, START, END]] = 0.0
+        how = Around(keeps, self.window, _WEIGHTINGS[self.weighting])
+        return count_contexts(corpus, how, self.workers, self.cluster)
+
+    def _learn(self: Any, corpus: Corpus, checkpoint: Checkpoint) -> None:
+        counts = self._count_near(corpus)
+        self.context_counts_ = counts.column_sums()
+        entries = self._entries(counts)
+        wanted = self._wanted(len(self.vocab_) - 3, self.drop_first)
+        found = krylov_svd(SparseOperator(entries, self.workers), wanted, rounds=self.rounds, seed=self.seed)
+        found.left[np.diff(entries.starts) == 0] = 0.0  # where nothing stands, not even what rounding makes of it
+        found.right[entries.column_sums() == 0] = 0.0
+        self._keep(found.left, found.values, self.drop_first)
+        self.contexts_ = found.right[:, self.drop_first :].astype(np.float32)
+
+    def _scaled(self: Any) -> np.ndarray:
+        return (self.projection_.astype(np.float64) + self.contexts_) * self.singular_values_**self.exponent
+
+    def folded(self: Any, counts: Rows) -> np.ndarray:
+        """The projection of words with these counts of contexts (words, len(vocab_)): m V / S, float64."""
+        entries = SparseOperator(self._entries(counts), self.workers)
+        return entries.matmat(self.contexts_.astype(np.float64)) / self.singular_values_
+
+    def _from_contexts(self: Any, corpus: Corpus, new: int) -> np.ndarray:
+        known = len(self.vocab_)
+        rows = Rows.of(self._count_near(corpus, new).csr()[known:, :known])
+        return self.folded(rows) * self.singular_values_**self.exponent
 
 
-# What both methods do is a function, which each of them has as its method: they differ in the matrix alone.
-
-
-def _factor(self: PpmiVectors | SvdVectors, corpus: Corpus, checkpoint: Checkpoint) -> None:
-    counts = count_near(self, corpus)
-    self.context_counts_ = counts.column_sums()
-    entries = self._entries(counts)
-    wanted = self._wanted(len(self.vocab_) - 3, self.drop_first)
-    found = krylov_svd(SparseOperator(entries, self.workers), wanted, rounds=self.rounds, seed=self.seed)
-    found.left[np.diff(entries.starts) == 0] = 0.0  # where nothing stands, not even what rounding makes of it
-    found.right[entries.column_sums() == 0] = 0.0
-    self._keep(found.left, found.values, self.drop_first)
-    self.contexts_ = found.right[:, self.drop_first :].astype(np.float32)
-
-
-def _both_sides(self: PpmiVectors | SvdVectors) -> np.ndarray:
-    return (self.projection_.astype(np.float64) + self.contexts_) * self.singular_values_**self.exponent
-
-
-def _folded(self: PpmiVectors | SvdVectors, counts: Rows) -> np.ndarray:
-    """The projection of words with these counts of contexts (words, len(vocab_)): m V / S, float64."""
-    entries = SparseOperator(self._entries(counts), self.workers)
-    return entries.matmat(self.contexts_.astype(np.float64)) / self.singular_values_
-
-
-def _fold_in(self: PpmiVectors | SvdVectors, corpus: Corpus, new: int) -> np.ndarray:
-    counts, known = count_near(self, corpus, new), len(self.vocab_)
-    new_rows = csr_array((counts.values, counts.columns, counts.starts), shape=counts.shape)[known:, :known]
-    kept = Rows(new_rows.indptr.astype(np.int64), new_rows.indices.astype(np.int32), new_rows.data, known)
-    return self.folded(kept) * self.singular_values_**self.exponent
-
-
-class PpmiVectors(PpmiSettings, WordVectors):
+class PpmiVectors(PpmiSettings, _Factors, WordVectors):
     """Vectors from positive pointwise mutual information.
 
     - ``contexts_`` float32 (len(vocab_), dimensions): V; ``context_counts_`` float64 (len(vocab_),): column sums of the
@@ -197,29 +200,15 @@ class PpmiVectors(PpmiSettings, WordVectors):
     """
 
     KIND: ClassVar[Kind] = Kind("words.ppmi", 1, WINDOW, check=check_vectors)
-    SAVED: ClassVar = SAVED
-
-    contexts_: np.ndarray = learned()
-    context_counts_: np.ndarray = learned()
 
     def _entries(self, counts: Rows) -> Rows:
-        """The matrix M of counts, or some rows of it."""
         return pointwise_information(counts, self.context_counts_, self.smoothing, self.negative)
 
-    _learn, _scaled, folded, _from_contexts = _factor, _both_sides, _folded, _fold_in
 
-
-class SvdVectors(SvdSettings, WordVectors):
+class SvdVectors(SvdSettings, _Factors, WordVectors):
     """Vectors from counts, or a power of them; learned: as ``PpmiVectors``."""
 
     KIND: ClassVar[Kind] = Kind("words.svd", 1, WINDOW, check=check_vectors)
-    SAVED: ClassVar = SAVED
-
-    contexts_: np.ndarray = learned()
-    context_counts_: np.ndarray = learned()
 
     def _entries(self, counts: Rows) -> Rows:
-        """The matrix M of counts, or some rows of it."""
         return counts._replace(values=counts.values**self.power)
-
-    _learn, _scaled, folded, _from_contexts = _factor, _both_sides, _folded, _fold_in

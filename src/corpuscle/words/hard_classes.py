@@ -26,6 +26,7 @@ from the places, to the last bit. It can stop between any two words.
 from __future__ import annotations
 
 import dataclasses
+import operator
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from itertools import pairwise
@@ -47,8 +48,7 @@ from corpuscle.words.forests import Forest
 from corpuscle.words.kernels import brown, exchange
 from corpuscle.words.settings import BrownSettings, ExchangeSettings
 
-PAIRS = 1 << 20
-"""So many pairs of words are counted at a time."""
+PAIRS = 1 << 20  # pairs of words that are counted at a time
 
 
 class Counted(NamedTuple):
@@ -83,7 +83,7 @@ def count_words(text: Corpus | Forest, settings: ExchangeSettings | BrownSetting
     chunks = [pairs[:, first : first + PAIRS] for first in range(0, pairs.shape[1], PAIRS)]
     with workers(settings.workers, settings.cluster) as pool:
         count = partial(exchange.count_pairs, words=len(ids))
-        near = exchange.neighbours_of(pool.scatter(chunks).map_reduce(count, exchange.merge_pairs), len(ids))
+        near = exchange.neighbours_of(pool.scatter(chunks).map_reduce(count, operator.add))
     sizes = {"sentences": len(forest), "words": forest.n_tokens, "types": len(ids) - bool(vocab.counts[UNKNOWN])}
     return Counted(vocab, ids, near, sizes)
 
@@ -91,8 +91,7 @@ def count_words(text: Corpus | Forest, settings: ExchangeSettings | BrownSetting
 # ---- the class tree
 
 
-LONGEST_MERGING = 20_000_000
-"""No call of a kernel looks at many more numbers than this, so that Ctrl-C is heard."""
+LONGEST_MERGING = 20_000_000  # no call of a kernel looks at many more numbers, so that Ctrl-C is heard
 
 
 def merging_state(words: str) -> dict[str, Array]:
@@ -185,8 +184,7 @@ def take_over(
 # ---- exchange
 
 
-TRIAL = 3
-"""For how many passes the two starts are tried before one of them is chosen."""
+TRIAL = 3  # for how many passes the two starts are tried before one of them is chosen
 
 
 def _state(extra: Mapping[str, Any], stage: int) -> dict[str, Array]:
@@ -232,10 +230,8 @@ class ExchangeClasses(ExchangeSettings, WordClasses):
         return search.passes(classes, self.passes - trial if history[-1].moved else 0, checkpoint, facts, history)
 
 
-PARALLEL = 1_000_000
-"""A batch that adds up this many numbers (about a millisecond) is worth handing to threads."""
-LONGEST = 100_000_000
-"""No call of a kernel adds up many more numbers than this, so that Ctrl-C is heard."""
+PARALLEL = 1_000_000  # a batch that adds up this many numbers (about a millisecond) is worth handing to threads
+LONGEST = 100_000_000  # no call of a kernel adds up many more numbers, so that Ctrl-C is heard
 
 STATE = {
     "classes": Array("int32", ("words",), low=0, high="n_classes"),
@@ -268,18 +264,14 @@ class Search(learning.Learner):
         rows = np.minimum(np.diff(near.starts, axis=1)[:, :-1], n_classes).sum(axis=0)
         # A word costs a row of numbers for each class that it occurs with, and a few rows in any case.
         self.work = np.concatenate([[0], np.cumsum(n_classes * (rows + 4))])
-        self.large = np.diff(self.work[self.starts]) >= PARALLEL
-        self.bounds = self._bounds()
-
-    def _bounds(self) -> list[int]:
-        """The batches with which steps begin, and their number."""
-        work, bounds = self.work[self.starts], [0]
-        while (first := bounds[-1]) < len(self.large):
+        work = self.work[self.starts]
+        self.large, self.bounds = np.diff(work) >= PARALLEL, [0]
+        # The batches with which steps begin: a large one is a step of its own.
+        while (first := self.bounds[-1]) < len(self.large):
             end = min(max(int(np.searchsorted(work, work[first] + LONGEST)), first + 1), len(self.large))
             if self.large[first:end].any():
                 end = first + max(1, int(self.large[first:end].argmax()))
-            bounds.append(end)
-        return bounds
+            self.bounds.append(end)
 
     def begin(self, classes: np.ndarray) -> None:
         """Start from given classes, int (words,)."""
@@ -290,7 +282,7 @@ class Search(learning.Learner):
         self, classes: np.ndarray, most: int, checkpoint: Checkpoint, facts: Mapping[str, int],
         before: Sequence[Pass] = (),
     ) -> tuple[np.ndarray, list[Pass]]:  # fmt: skip
-        """Passes from given classes until nothing moves, at most so many: the class of each word, int32 (words,), and
+        """Passes from given classes until nothing moves, at most ``most``: the class of each word, int32 (words,), and
         the history, which goes on from the passes ``before``."""
         self.begin(classes)
         start = [*before] or [Pass(self.information, 0)]
@@ -314,20 +306,17 @@ class Search(learning.Learner):
         return len(self.bounds) - 1
 
     def step(self, sweep: int, number: int) -> None:
-        """Some small batches one after the other, or a large one by all threads together."""
-        first, last = self.bounds[number : number + 2]
-        if self.large[first]:
-            self.moved += self._together(first)
-        else:
-            self.moved += exchange.sweep(self.near, self.table, self.starts, first, last, self.proposals)
-
-    def _together(self, batch: int) -> int:
-        """All threads propose, each for its share of the words; then the proposals are settled in order."""
-        first, last = self.starts[batch], self.starts[batch + 1]
+        """Some small batches one after the other; or a large one, for whose words all threads make proposals, each for
+        its share, which are then settled in order."""
+        batch, end = self.bounds[number : number + 2]
+        if not self.large[batch]:
+            self.moved += exchange.sweep(self.near, self.table, self.starts, batch, end, self.proposals)
+            return
+        first, last = self.starts[batch : batch + 2]
         shares = np.linspace(self.work[first], self.work[last], self.pool.count + 1)[1:-1]
         ends = [first, *np.clip(np.searchsorted(self.work, shares), first, last), last]
         list(self.pool.map(lambda at: exchange.propose(self.near, self.table, *at, self.proposals), pairwise(ends)))
-        return exchange.settle(self.near, self.table, first, last, self.proposals)
+        self.moved += exchange.settle(self.near, self.table, first, last, self.proposals)
 
     def finish(self, sweep: int) -> tuple[float, int]:
         """End a pass: the mutual information, and how many words have moved."""
@@ -400,7 +389,6 @@ class BrownClasses(BrownSettings, WordClasses):
         return self
 
     def coarsened(self, classes: int) -> Self:
-        """A model of the same words with fewer classes: the tree is cut where so many are left."""
         coarse = super().coarsened(classes)
         if self.merges_ is not None:
             nodes = np.empty(2 * self.n_classes_ - 1, np.int32)

@@ -23,6 +23,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
+from corpuscle import learning
 from corpuscle.catalogue import TASKS, find
 from corpuscle.engine.dp import trees
 from corpuscle.errors import SettingError, warn
@@ -40,13 +41,11 @@ from corpuscle.text.vocab import END, FIRST, START, UNKNOWN, Vocab
 from corpuscle.words import hmm_learning
 from corpuscle.words.classes import ClassTree, WordClasses
 from corpuscle.words.forests import Forest, forest_of
-from corpuscle.words.hmm_learning import FEW, PARTIAL, Chunk, Em, Parameters, expect, token_shares
+from corpuscle.words.hmm_learning import FEW, STATE, Chunk, Em, Parameters, expect, token_shares
 from corpuscle.words.settings import WAYS, HmmSettings
 
-LARGE = 100_000
-"""Texts of so many tokens are learned from online."""
-PARTS = 8
-"""A batch of online learning is shared out in so many chunks."""
+LARGE = 100_000  # texts with at least this number of tokens are learned from online
+PARTS = 8  # the number of chunks of a batch of online learning
 
 
 class HmmPass(NamedTuple):
@@ -100,7 +99,7 @@ class HmmClasses(HmmSettings, WordClasses):
     """
 
     KIND: ClassVar[Kind] = Kind("words.hmm", 1, _ARRAYS, check=_check)
-    PARTIAL: ClassVar[Kind] = PARTIAL
+    PARTIAL: ClassVar[Kind] = learning.partial("words.hmm", STATE)
     SAVED: ClassVar = {
         "vocab_": Record(Vocab),
         **{f"{name}_": Arrays(name) for name in _LEARNED},
@@ -176,9 +175,8 @@ class HmmClasses(HmmSettings, WordClasses):
 
     def _learner(self, forest: Forest, vocab: Vocab, pool: Workers, checkpoint: Checkpoint | None) -> Em:
         """What learns, at its start; where unfinished work will take its place, the start does not matter."""
-        n_classes, doublings = self.split or self.classes, 0
-        while n_classes << doublings < self.classes:
-            doublings += 1
+        n_classes = self.split or self.classes
+        doublings = (self.classes // n_classes).bit_length() - 1
         links, n_links = hmm_learning.links_of(forest, self.relations_), len(self.relations_) + 1
         batch, k = self._now("estimator") == "batch", hmm_learning.most_kept(self._now("k_best"), self.classes)
         tokens = forest.n_tokens if batch else self.batch_tokens
@@ -258,10 +256,9 @@ class HmmClasses(HmmSettings, WordClasses):
         sums = counts.sum(axis=1, keepdims=True)
         return counts / np.where(sums > 0, sums, 1.0)
 
-    def classes_of(self, word: str, k: int | None = None) -> list[tuple[int, float]]:
-        """The ``k`` classes that a word has most often (default: all that it has), with their shares of its tokens."""
+    def classes_of(self, word: str) -> list[tuple[int, float]]:
         shares = self.shares_[self.vocab_.id(word)]
-        best = np.argsort(-shares, kind="stable")[:k]
+        best = np.argsort(-shares, kind="stable")
         return [(int(number), float(shares[number])) for number in best if shares[number] > 0]
 
     def words_of(self, number: int, k: int | None = None, by: str = "count") -> list[tuple[str, float]]:

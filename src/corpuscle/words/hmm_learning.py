@@ -46,10 +46,8 @@ from corpuscle.text.corpus import Corpus
 from corpuscle.words.forests import Forest
 from corpuscle.words.settings import HmmSettings
 
-FEW = 50
-"""A relation that occurs more rarely has no table of its own; see also above."""
-SMALL = 1e-100
-"""When the product of all 1 - g is smaller than this, it is multiplied into the table."""
+FEW = 50  # a relation that occurs more rarely has no table of its own; see also above
+SMALL = 1e-100  # when the product of all 1 - g is smaller than this, it is multiplied into the table
 
 
 class Table(NamedTuple):
@@ -66,7 +64,8 @@ class Table(NamedTuple):
 
 
 def from_nothing(words: np.ndarray, tokens: int, roots: int, links: int, n_classes: int, seed: int) -> Table:
-    """Random counts of as much mass as a text of so many tokens and roots; ``words`` bool (types,): which ids occur."""
+    """Random counts of as much mass as a text of ``tokens`` tokens and ``roots`` roots; ``words`` bool (types,): which
+    ids occur."""
     random = Random(seed, "hidden Markov start")
     first, steps = random.uniforms(n_classes), random.uniforms(links, n_classes, n_classes)
     emission = random.uniforms(len(words), n_classes) * words[:, None]
@@ -101,8 +100,6 @@ STATE = {
     "tallies": Array("float64", (4,), finite=True),
     "recent": Array("float64", (3,)),
 }
-PARTIAL = learning.partial("words.hmm", STATE)
-"""An unfinished run."""
 
 
 class Em(learning.Learner):
@@ -268,8 +265,7 @@ def chain_learner(corpus: Corpus, start: Table, passes: int, tolerance: float, p
     return Em(batches, start, 0, settings, pool)
 
 
-MOST = 8192
-"""A chunk has hardly more tokens."""
+MOST = 8192  # a chunk has hardly more tokens
 
 
 class Chunk(NamedTuple):
@@ -341,7 +337,7 @@ def chunk_of(forest: Forest, links: np.ndarray, first: int, last: int, rows: np.
 
 
 def batches_of(forest: Forest, links: np.ndarray, tokens: int, size: int) -> list[Batch]:
-    """A text in batches of about so many tokens, each in chunks of about ``size``."""
+    """A text in batches of about ``tokens`` tokens, each in chunks of about ``size``."""
     lengths, starts, result = forest.corpus.lengths, forest.corpus.sentence_starts, []
     for first, last in pairwise(chunks_of(lengths, tokens)):
         types = np.unique(forest.corpus.tokens[starts[first] : starts[last]])

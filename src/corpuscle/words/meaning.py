@@ -178,7 +178,7 @@ class Meaning(MeaningSettings):
         return similarity_matrix(p, q, self.measure, self.least_probability)
 
     def similarity_of(self, p: np.ndarray, q: np.ndarray) -> np.ndarray:
-        """The similarity of each row of p (n, C) with the row of q beside it, float64 (n,)."""
+        """The similarity of each row of p (n, C) with the same row of q, float64 (n,)."""
         return similarity_rows(p, q, self.measure, self.least_probability)
 
     def similarity(self, a: str, b: str) -> float:
@@ -262,7 +262,7 @@ def _jensen_shannon(p: np.ndarray, q: np.ndarray) -> np.ndarray:
 
 
 def similarity_rows(p: np.ndarray, q: np.ndarray, measure: str = MEASURES[0], floor: float = FLOOR) -> np.ndarray:
-    """The similarity of each row of p with the row of q beside it, float64 (n,); p and q: (n, C)."""
+    """The similarity of each row of p with the same row of q, float64 (n,); p and q: (n, C)."""
     _check(measure)
     if measure == "hellinger":
         return -np.sqrt(np.maximum(1.0 - np.sqrt(p * q).sum(axis=-1), 0.0))

@@ -44,8 +44,7 @@ from corpuscle.words.hmm import HmmClasses
 from corpuscle.words.meaning import Meaning, similarity_matrix
 
 MOST_SENSES, SHARE = 6, 0.1
-MOST_TOKENS = 2000
-"""More tokens of a word are not clustered: every so many of them are taken."""
+MOST_TOKENS = 2000  # of more tokens of a word, every n-th is clustered
 
 
 class Sentences(NamedTuple):
@@ -126,8 +125,8 @@ def _tokens_or_error(
 
 
 def senses(meaning: Meaning, word: str, sentences: Sentences, number: int | None = None, k: int = 10) -> list[Sense]:
-    """The senses of a word in a text, by falling share: so many, or as many as classes have a tenth of its tokens; each
-    with its ``k`` nearest words of the same part of speech."""
+    """The senses of a word in a text, by falling share: ``number``, or as many as classes have a tenth of its tokens;
+    each with its ``k`` nearest words of the same part of speech."""
     from scipy.cluster.hierarchy import fcluster, linkage
 
     id, tokens, rows = _tokens_or_error(meaning, word, sentences, MOST_TOKENS)
@@ -150,7 +149,7 @@ def senses(meaning: Meaning, word: str, sentences: Sentences, number: int | None
 def substitutes(
     meaning: Meaning, word: str, sentences: Sentences, k: int = 10, most: int = 20
 ) -> list[tuple[Token, list[tuple[str, float, int]]]]:
-    """Tokens of a word, at most so many, each with the ``k`` words that are most like it where it stands, of the same
+    """Tokens of a word, at most ``most``, each with the ``k`` words that are most like it where it stands, of the same
     part of speech."""
     id, tokens, rows = _tokens_or_error(meaning, word, sentences, most)
     return list(zip(tokens, (meaning.nearest(row, k, meaning.tag(id), [id]) for row in rows), strict=True))
@@ -211,8 +210,7 @@ def classical_scaling(distances: np.ndarray) -> tuple[np.ndarray, float]:
 # ---- ambiguous words
 
 
-SEARCHED = 1000
-"""So many tokens of a word are looked at for a clear sentence."""
+SEARCHED = 1000  # tokens of a word that are searched for a clear sentence
 
 
 class ClassOfWord(NamedTuple):

@@ -28,7 +28,7 @@ from corpuscle.figures.plots import box_plot
 from corpuscle.measure.correlation import compare_spearman, human_ceiling, spearman
 from corpuscle.measure.result import Comparison, Result, Shown
 from corpuscle.text.pairs import Judgement, Phrase, ScoredPair, Term, Triple
-from corpuscle.words.meaning import COMPOSITIONS, Meaning, compose
+from corpuscle.words.meaning import Meaning, compose
 
 DRAWS = 2000
 CONTRASTS = (("head-context", "head"), ("add-context", "add"), ("head-context", "add"))
@@ -52,10 +52,10 @@ def pair_scores(meaning: Meaning, pairs: Sequence[ScoredPair], best: bool = Fals
     return scores, rare
 
 
-def _check_order(values: np.ndarray, what: str, least: int = 3) -> None:
+def _check_order(values: np.ndarray, what: str) -> None:
     """``SettingError`` where there is no rank correlation."""
-    if len(values) < least:
-        raise SettingError(f"{len(values)} {what} have only known words; at least {least} are needed")
+    if len(values) < 3:
+        raise SettingError(f"{len(values)} {what} have only known words; at least 3 are needed")
     if (values == values[0]).all():
         raise SettingError(f"all {len(values)} {what} have the same rating: there is nothing to rank")
 
@@ -132,13 +132,12 @@ def judge_phrases(
     meaning: Meaning,
     judgements: Sequence[Judgement],
     *,
-    ways: Sequence[str] = COMPOSITIONS,
     weight: float = 0.5,
     stretch: float = 2.0,
     draws: int = DRAWS,
     seed: int = 1,
 ) -> RatedPhrases:
-    """Compare the similarity of phrases with what people say; ``ways``, ``weight``, ``stretch``: see ``compose``."""
+    """Compare the similarity of phrases with what people say; ``weight``, ``stretch``: see ``compose``."""
     meaning.check_trees()
     keys = [(meaning.phrase(each.first), meaning.phrase(each.second), each.landmark) for each in judgements]
     numbers: dict[tuple[Phrase, Phrase, bool], int] = {}
@@ -150,16 +149,15 @@ def judge_phrases(
     rare = sum(meaning.rare(each).any() for each, ok in zip(ids, known, strict=True) if ok)
     inside = known[items]
     _check_order(ratings[inside], "ratings")
-    scores, vanished, impossible = _phrase_scores(meaning, pairs, known, ways=ways, weight=weight, stretch=stretch)
+    scores, vanished, impossible = _phrase_scores(meaning, pairs, known, weight=weight, stretch=stretch)
     points, gold, where = {way: each[items[inside]] for way, each in scores.items()}, ratings[inside], items[inside]
     means = np.bincount(where, gold, len(pairs))[known] / np.bincount(where, minlength=len(pairs))[known]
     how: dict[str, Any] = {"of": "phrase pairs", "draws": draws, "seed": seed}
     subjects = [each.subject for each in judgements]
-    contrasts = [(a, b) for a, b in CONTRASTS if a in ways and b in ways]
     return RatedPhrases(
         {way: spearman(each, gold, items=where, pairs=len(ratings), **how) for way, each in points.items()},
         {way: spearman(each[known], means, pairs=len(pairs), **how) for way, each in scores.items()},
-        {(a, b): compare_spearman(points[a], points[b], gold, items=where, **how) for a, b in contrasts},
+        {(a, b): compare_spearman(points[a], points[b], gold, items=where, **how) for a, b in CONTRASTS},
         float("nan") if None in subjects else human_ceiling(ratings, items, subjects),
         *(len(pairs), int(known.sum()), int(rare), vanished, impossible),
     )

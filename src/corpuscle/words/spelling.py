@@ -30,8 +30,7 @@ from corpuscle.text.corpus import starts_of
 from corpuscle.text.vocab import FIRST, UNKNOWN, Vocab
 
 SHORTEST, LONGEST, LEAST = 3, 6, 3
-FREQUENT = 100
-"""From this count on all words weigh the same."""
+FREQUENT = 100  # from this count on all words weigh the same
 
 
 def pieces_of(word: str) -> list[str]:

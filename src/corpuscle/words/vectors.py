@@ -39,8 +39,7 @@ from corpuscle.words.spelling import Spelling, learn_spelling, signature_of, voc
 if TYPE_CHECKING:
     from corpuscle.figures import Place
 
-LARGEST = 1e30
-"""No number in a model of vectors comes near this: products of some of them stay finite."""
+LARGEST = 1e30  # numbers in a model of vectors stay far below: products of some of them stay finite
 
 
 def numbers(*shape: int | str, dtype: str = "float32", low: float = -LARGEST) -> Array:
@@ -134,7 +133,7 @@ class WordVectors(VectorSettings, TextSettings, Seeded, Model):
         from what stands around them, float64 (new, dimensions)."""
 
     def _wanted(self, most: int, dropped: int = 0) -> int:
-        """How many directions must be found, of at most so many that there can be, if the first ones are dropped."""
+        """How many directions must be found, if the first ones are dropped; there are at most ``most``."""
         wanted = self.dimensions + dropped
         if wanted > most:
             what = f"{self.dimensions} dimensions" + (f" after {dropped}" if dropped else "")
@@ -313,11 +312,11 @@ def map_shown(model: WordVectors, words: Sequence[str] = (), k: int | None = Non
     ]
 
 
-def draw_map(model: WordVectors, words: Sequence[str] = (), k: int | None = None, title: str = "") -> str:
+def draw_map(model: WordVectors, words: Sequence[str] = (), k: int | None = None) -> str:
     """An SVG of the words of ``map_shown``."""
     from corpuscle.figures import place_map
 
-    return place_map(map_shown(model, words, k), title=title or "Words by their vectors")
+    return place_map(map_shown(model, words, k), title="Words by their vectors")
 
 
 _ASKED = 500  # at most this number of words is compared

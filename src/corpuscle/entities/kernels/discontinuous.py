@@ -132,18 +132,6 @@ def keys_of_spans(text, spans):
 
 
 @kernel
-def keys_of_stretches(text, length):
-    """The numbers of all stretches of so many words, each with its document."""
-    keys, n = np.zeros(len(text.words), np.uint64), 0
-    for sentence in range(len(text.starts) - 1):
-        for i in range(text.starts[sentence], text.starts[sentence + 1] - length + 1):
-            string = _stretch(text.words, i, i + length - 1, np.uint64(0))
-            keys[n] = key_of(HERE, text.documents[sentence], string)
-            n += 1
-    return keys[:n]
-
-
-@kernel
 def sums(features, weights):
     """The sum of the weights of the features of each candidate, float64 (n,)."""
     found = np.zeros(len(features))
@@ -231,12 +219,6 @@ def candidates(text, lexicon, begin, end, out):
 
 
 @part(inline=True)
-def _count_level(count):
-    """A count as one of five levels."""
-    return 0 if count == 0 else 1 if count == 1 else 2 if count < 4 else 3 if count < 10 else 4
-
-
-@part(inline=True)
 def _share_level(part, whole):
     """How many of some are of a kind, as one of eight levels."""
     return 0 if whole == 0 else 1 if part == 0 else min(7, 2 + int(5.0 * part / (whole + 0.5)))
@@ -266,7 +248,9 @@ def _with_type(row, slot, value, t):
 
 @part(inline=True)
 def _level(lexicon, role, type, string):
-    return _count_level(_count(lexicon, role, type, string))
+    """A count as one of five levels."""
+    count = _count(lexicon, role, type, string)
+    return 0 if count == 0 else 1 if count == 1 else 2 if count < 4 else 3 if count < 10 else 4
 
 
 @part(inline=True)

@@ -12,6 +12,7 @@ data", 2001; Rabiner, "A tutorial on hidden Markov models and selected applicati
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -36,6 +37,14 @@ class Field(NamedTuple):
     labels: np.ndarray
     weights: np.ndarray
     steps: np.ndarray
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        return {f"field/{name}": array for name, array in self._asdict().items() if name != "table"}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, np.ndarray]) -> Field:
+        keys, *rest = (arrays[f"field/{name}"] for name in cls._fields[1:])
+        return cls(index_of(keys), keys, *rest)
 
 
 @kernel

@@ -41,10 +41,9 @@ from typing import NamedTuple
 import numpy as np
 
 from corpuscle.compiled import kernel, part
-from corpuscle.words.kernels.exchange import DOWN, LARGEST_TABLE, UP, Neighbours, Pairs, neighbours_of, x_log_x
+from corpuscle.words.kernels.exchange import DOWN, LARGEST_TABLE, UP, Neighbours, class_pairs, neighbours_of, x_log_x
 
-NOWHERE = -(1 << 30)
-"""The home of a word that is not in the window yet."""
+NOWHERE = -(1 << 30)  # the home of a word that is not in the window yet
 
 
 class Window(NamedTuple):
@@ -132,17 +131,11 @@ def empty_window(near: Neighbours, slots: int, total: int) -> Window:
 def grouped(near: Neighbours, groups: np.ndarray, n_groups: int) -> Neighbours:
     """Groups of words as words: int (W,) in 0..n_groups-1, or -1 for words that are left out. The degrees still count
     what is left out."""
-    assigned = np.append(groups, n_groups).astype(np.int64)
-    down = slice(0, near.starts[DOWN, -1])
-    parents = np.repeat(assigned, np.diff(near.starts[DOWN]))
-    ends = np.concatenate([np.stack([parents, assigned[near.others[down]]]), np.stack([assigned, assigned])], axis=1)
-    counts = np.concatenate([near.counts[down], near.selves])
-    inside = (ends >= 0).all(axis=0) & (counts > 0)
-    keys, where = np.unique(ends[0, inside] * (n_groups + 1) + ends[1, inside], return_inverse=True)
-    pairs = Pairs(keys, np.bincount(where, counts[inside], len(keys)).astype(np.int32))
-    kept = assigned >= 0
-    degrees = [np.bincount(assigned[kept], side[kept], n_groups + 1) for side in near.degrees]
-    return neighbours_of(pairs, n_groups)._replace(degrees=np.stack(degrees).astype(np.int64))
+    kept = np.append(groups >= 0, True)
+    assigned = np.append(groups, n_groups)[kept]
+    degrees = [np.bincount(assigned, side[kept], n_groups + 1) for side in near.degrees]
+    pairs = class_pairs(near, groups, n_groups)
+    return neighbours_of(pairs)._replace(degrees=np.stack(degrees).astype(np.int64))
 
 
 def filled_window(near: Neighbours, places: np.ndarray, slots: int) -> Window:
@@ -281,7 +274,7 @@ def _share(window, slot, outsider):
             for j in met[:n]:
                 a, b = np.int64(before[j]), before[j] + more[j]
                 added = _value(f, grid, new + b) - _value(f, grid, old + a) - change
-                if a == b:
+                if a == b:  # the outsider does not meet j, whose row has no turn of its own
                     row[j] += added
                     shared[j, i] += added
                 else:
@@ -462,8 +455,8 @@ def _come(near, window, word, slot, outsider, loss):
 
 @kernel
 def merge(near, window, log, first, last, mergers):
-    """Let the words first..last-1 come into the window; whenever it is full, the closest pair is merged. Then so many
-    ``mergers`` more."""
+    """Let the words first..last-1 come into the window; whenever it is full, the closest pair is merged. Then
+    ``mergers`` pairs more."""
     slots = len(window.active)
     outsider, loss = _nobody(slots), np.empty(slots)
     for word in range(first, last):

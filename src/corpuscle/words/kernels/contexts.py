@@ -155,7 +155,7 @@ def _weight(distance, reach, weighting):
 @part
 def _add_near(given, near, place, room):
     text, keeps, sums, reach = given.text, near.keeps, near.sums, near.reach
-    base = sums[place] + keeps[text[place]] - 1.0
+    base = sums[place] + keeps[text[place]] - 1.0  # so that the distance is 1 plus the sum of k between the two
     # Both loops end at the edge of a sentence, too: the gap in ``sums`` there is wider than any window.
     for other in range(place + 1, len(text)):
         distance = sums[other] - base

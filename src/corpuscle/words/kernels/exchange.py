@@ -31,14 +31,14 @@ import math
 from typing import NamedTuple
 
 import numpy as np
+from scipy.sparse import csr_array, diags_array
 
 from corpuscle.compiled import kernel, part
 
 DOWN, UP = 0, 1
 """The two sides of a word: its children, and its parents."""
 
-LARGEST_TABLE = 1 << 20
-"""x log x is looked up below this and computed above it."""
+LARGEST_TABLE = 1 << 20  # x log x is looked up below this and computed above it
 
 
 class Neighbours(NamedTuple):
@@ -93,53 +93,40 @@ class Context(NamedTuple):
     n_seen: np.ndarray
 
 
-class Pairs(NamedTuple):
-    """Pairs of word numbers with their counts: ``keys`` int64 (n,), parent * (words + 1) + child, rising; ``counts``
-    int32 (n,)."""
-
-    keys: np.ndarray
-    counts: np.ndarray
-
-
-def count_pairs(both: np.ndarray, words: int) -> Pairs:
-    """Count the pairs of word numbers in 0..words-1, int (2, n): parents, which may be ``words``, the root, and
-    children."""
-    keys, counts = np.unique(both[0].astype(np.int64) * np.int64(words + 1) + both[1], return_counts=True)
-    return Pairs(keys, counts.astype(np.int32))
+def count_pairs(both: np.ndarray, words: int) -> csr_array:
+    """How often each word (row) is the parent of each (column), int32 (words + 1, words + 1), in pairs of word numbers,
+    int (2, n): parents, which may be ``words``, the root, and children."""
+    # Sorting the pairs is several times as fast as letting SciPy add up duplicates.
+    keys, counts = np.unique(both[0].astype(np.int64) * (words + 1) + both[1], return_counts=True)
+    return csr_array((counts.astype(np.int32), np.divmod(keys, words + 1)), shape=(words + 1, words + 1))
 
 
-def merge_pairs(a: Pairs, b: Pairs) -> Pairs:
-    """The counts of two texts together."""
-    keys, counts = np.concatenate([a.keys, b.keys]), np.concatenate([a.counts, b.counts])
-    order = np.argsort(keys, kind="stable")
-    keys, counts = keys[order], counts[order]
-    firsts = np.flatnonzero(np.diff(keys, prepend=-1))
-    return Pairs(keys[firsts], np.add.reduceat(counts, firsts, dtype=np.int32) if len(firsts) else counts)
-
-
-def neighbours_of(pairs: Pairs, words: int) -> Neighbours:
+def neighbours_of(pairs: csr_array) -> Neighbours:
     """What each word occurs with, by the counts of all pairs."""
-    counts = pairs.counts
-    parent, child = np.divmod(pairs.keys, np.int64(words + 1))
-    degrees = np.stack([np.bincount(ends, counts, words + 1) for ends in (parent, child)]).astype(np.int64)
-    same = parent == child
-    selves = np.bincount(child[same], counts[same], words + 1).astype(np.int32)
-    parent, child, counts = parent[~same], child[~same], counts[~same]
-    by_child = np.argsort(child, kind="stable")
-    rows = np.arange(words + 2)
-    starts = np.stack([np.searchsorted(parent, rows), len(parent) + np.searchsorted(child[by_child], rows)])
-    others = np.concatenate([child, parent[by_child]]).astype(np.int32)
-    return Neighbours(starts, others, np.concatenate([counts, counts[by_child]]), selves, degrees)
+    degrees = np.stack([pairs.sum(axis=axis, dtype=np.int64) for axis in (1, 0)])
+    selves = pairs.diagonal()
+    down = csr_array(pairs - diags_array(selves, dtype=np.int32))
+    up = csr_array(down.T)
+    starts = np.stack([down.indptr, len(down.data) + up.indptr.astype(np.int64)])
+    others = np.concatenate([down.indices, up.indices]).astype(np.int32)
+    return Neighbours(starts, others, np.concatenate([down.data, up.data]), selves, degrees)
+
+
+def class_pairs(near: Neighbours, classes: np.ndarray, n_classes: int) -> csr_array:
+    """As ``count_pairs``, of the classes of words, int (W,) in 0..n_classes-1; words of class -1 are left out."""
+    assigned, words = np.append(classes, n_classes), np.arange(len(classes) + 1)
+    down = slice(0, near.starts[DOWN, -1])
+    parents = assigned[np.concatenate([np.repeat(words, np.diff(near.starts[DOWN])), words])]
+    children = assigned[np.concatenate([near.others[down], words])]
+    counts = np.concatenate([near.counts[down], near.selves])
+    inside = (parents >= 0) & (children >= 0) & (counts > 0)
+    return csr_array((counts[inside], (parents[inside], children[inside])), shape=(n_classes + 1, n_classes + 1))
 
 
 def class_counts(near: Neighbours, classes: np.ndarray, n_classes: int) -> ClassCounts:
     """The counts of a given assignment, int (W,), of words to classes 0..n_classes-1."""
     assigned, side = np.append(classes, n_classes).astype(np.int32), n_classes + 1
-    down = slice(0, near.starts[DOWN, -1])
-    pairs = np.repeat(assigned.astype(np.int64), np.diff(near.starts[DOWN])) * side + assigned[near.others[down]]
-    sums = np.bincount(pairs, near.counts[down], side * side)
-    sums += np.bincount(assigned.astype(np.int64) * (side + 1), near.selves, side * side)
-    by_parent = sums.reshape(side, side).astype(np.int32)[:, :n_classes]
+    by_parent = class_pairs(near, classes, n_classes).toarray()[:, :n_classes]
     cells = np.zeros((2, side, n_classes), np.int32)
     cells[DOWN, :n_classes] = by_parent[:n_classes].T
     cells[UP] = by_parent

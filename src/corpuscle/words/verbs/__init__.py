@@ -143,7 +143,7 @@ def warm() -> None:
     model.apply(corpus)
     model.evaluate(corpus)
     model.draw(corpus)
-    near = exchange.neighbours_of(exchange.count_pairs(np.array([[2, 0, 1], [0, 1, 1]]), 2), 2)
+    near = exchange.neighbours_of(exchange.count_pairs(np.array([[2, 0, 1], [0, 1, 1]]), 2))
     table = exchange.class_counts(near, np.arange(2), 2)
     proposals = np.zeros(2, np.int32)
     exchange.propose(near, table, 0, 2, proposals)

@@ -128,8 +128,8 @@ def represent(
         write_tokens(model, text, tokens, k)
     if save is not None:
         found.save(save)
-    figures = {"tokens": text.n_tokens, "types": len(ids), "classes": model.n_classes_}
-    figures |= {"rare": int(meaning.rare(ids).sum())}
+    rare = int(meaning.rare(ids).sum())
+    figures = {"tokens": text.n_tokens, "types": len(ids), "classes": model.n_classes_, "rare": rare}
     return Export(lambda path: write_vectors(vocab, rows, path), found, figures)
 
 
