@@ -1,11 +1,12 @@
 """From the words of some sentences to their trees: the work that parsers share out among workers, chunk by chunk.
 
 A chunk is some sentences of the same ``Layers``. A sentence of more than ``PAIRED`` words is parsed by its arcs alone,
-whatever stands beside it.
+whatever the order of the parser.
 """
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Iterable, Iterator
 from itertools import pairwise
 from typing import Any, NamedTuple, TypeVar
@@ -16,6 +17,7 @@ from corpuscle.engine.dp import charts, spanning
 from corpuscle.parse.kernels.features import Layers
 from corpuscle.parse.kernels.training import Decoding, Room, best_trees, decode, relate, room_for, score
 from corpuscle.scale import chunks_of
+from corpuscle.text.treebank import Treebank
 
 PAIRED = 300
 """Longer sentences are parsed without pairs of modifiers."""
@@ -59,6 +61,20 @@ _NONE: dict[type, Any] = {
 def joined(kind: type[T], parts: Iterable[T]) -> T:
     """``Parses`` or ``Ranked`` of consecutive sentences in one."""
     return kind(*(np.concatenate(columns) for columns in zip(_NONE[kind], *parts, strict=True)))
+
+
+def with_ranks(
+    bank: Treebank, counts: np.ndarray, notes: Iterable[tuple[str, ...]], of_empty: tuple[str, ...] = ()
+) -> Treebank:
+    """Every sentence once for each of its trees, with ``# rank`` and the ``notes`` of the tree as comments; an empty
+    sentence stays, with ``of_empty``."""
+    rest, added = iter(notes), []
+    for count in counts.tolist():
+        ranked = [(f"# rank = {rank}", *next(rest)) for rank in range(1, count + 1)]
+        added += ranked or [("# rank = 1", *of_empty)]
+    repeated = bank.select(np.repeat(np.arange(len(bank)), np.maximum(counts, 1)))
+    comments = tuple((*before, *more) for before, more in zip(repeated.comments, added, strict=True))
+    return dataclasses.replace(repeated, comments=comments)
 
 
 class Chunk(NamedTuple):

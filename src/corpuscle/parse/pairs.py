@@ -20,6 +20,7 @@ import numpy as np
 
 from corpuscle import learning
 from corpuscle import model as container
+from corpuscle.catalogue import find, home_of
 from corpuscle.engine.dp import charts, spanning
 from corpuscle.errors import InputError, SettingError
 from corpuscle.learning import Checkpoint
@@ -27,7 +28,7 @@ from corpuscle.parse.base import LONGEST, RELATIONS, DependencyParser, check_wei
 from corpuscle.parse.decoding import Chunk, Parses, Ranked, parses_of, ranked_of
 from corpuscle.parse.kernels import pairs as kernels
 from corpuscle.parse.kernels.features import Layers
-from corpuscle.parse.kernels.pairs import FEATURES, MAXENT, NO, SVM, YES, Instances, Sampling
+from corpuscle.parse.kernels.pairs import FEATURES, MAXENT, NO, SVM, UNKNOWN, YES, Instances, Sampling
 from corpuscle.parse.lbfgs import Minimiser
 from corpuscle.parse.settings import PairSettings
 from corpuscle.parse.words import layers_of, marks_before, tag_layers
@@ -46,7 +47,7 @@ TOLERANCE = 1e-6
 """Learning ends when a step gains less than this part of the loss."""
 _RELATION_PASSES = 5
 _PAIRS = 1 << 17
-"""So many pairs are learned from in one call of a kernel."""
+"""Pairs that one call of a kernel learns from."""
 
 STATE = {
     "point": container.Array("float64", ("variables",), finite=True),
@@ -72,7 +73,7 @@ PAIRS = {
 
 
 def sampling_of(seed: int, available: np.ndarray, ratio: float, most: int) -> tuple[Sampling, float]:
-    """A sample of pairs without and with an arc, of which so many are ``available`` int64 (2,): ``ratio`` times as many
+    """A sample of pairs without and with an arc from those that are ``available``, int64 (2,): ``ratio`` times as many
     without as with one, ``most`` in all; and by how much it raises the logit of an arc."""
     yes = min(int(available[YES]), max(1, int(most / (1.0 + ratio))))
     no = min(int(available[NO]), round(ratio * yes))
@@ -82,229 +83,18 @@ def sampling_of(seed: int, available: np.ndarray, ratio: float, most: int) -> tu
     return Sampling(stream, available.copy(), np.array([no, yes], np.int64)), correction
 
 
-if TYPE_CHECKING:
-
-    class _Beside(PairSettings, DependencyParser):
-        """What ``PairClassifier`` stands beside."""
-
-else:
-    _Beside = container.Model
+def room_for_pairs(n: int) -> Instances:
+    return Instances(*(np.zeros(n, dtype) for dtype in (np.int32, np.int32, np.int32, np.float32)))
 
 
-class PairClassifier(_Beside):
-    """What parsers of pairs do; one is this, its settings, and ``DependencyParser``.
-
-    Learned: ``weights_`` float32 (2^hash_bits,); ``correction_``: what is taken from every logit; ``history_`` float64
-    (steps, 1): the penalised loss; ``classes_``: the word classes that stand for tags, or None.
-    """
-
-    SAVED: ClassVar = {
-        "relations_": container.Record(Vocab),
-        "weights_": container.Arrays("weights"),
-        "relation_weights_": container.Arrays("relation_weights"),
-        "history_": container.Arrays("history"),
-        "tag_layers_": container.Fact("tag_layers", tuple),
-    }
-
-    weights_: np.ndarray = learned()
-    correction_: float = learned()
-    history_: np.ndarray = learned()
-    classes_: Any = learned()
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self.classes_ = None
-
-    @property
-    def _kind(self) -> int:
-        return MAXENT if self.classifier == "maxent" else SVM
-
-    def _instances(self, bank: Treebank, ratio: float) -> tuple[Instances, float]:
-        """Pairs of a treebank to learn from, and by how much their sampling raises logits."""
-        lengths, heads = bank.corpus.lengths.astype(np.int64), bank.heads
-        arcs = int((heads > 0).sum())
-        available = np.array([int((lengths * (lengths - 1)).sum()) - arcs, arcs], np.int64)
-        if not arcs:
-            raise bank.error("no sentence has two words, so there is no arc to learn from")
-        sampling, correction = sampling_of(self.seed, available, ratio, self.max_pairs)
-        found = room_for_pairs(int(sampling.wanted.sum()))
-        kernels.collect_trees(heads.astype(np.int32), bank.corpus.sentence_starts, sampling, found)
-        return found, correction
-
-    def _learn(self, bank: Treebank, found: Instances, checkpoint: Checkpoint, weighted: bool = False) -> None:
-        layers, n, size, shift = (
-            self._layers(bank),
-            len(found.sure),
-            1 << self.hash_bits,
-            np.uint64(64 - self.hash_bits),
-        )
-        bounds = chunks_of(np.ones(n, np.int64), _PAIRS).tolist()
-        columns = np.empty((n, FEATURES), np.uint32)
-        counts = np.zeros(size, np.int64)
-        for first, last in pairwise(bounds):
-            part = Instances(*(field[first:last] for field in found))
-            kernels.places_of(layers, part, shift, columns[first:last])
-            counts += np.bincount(columns[first:last].reshape(-1), minlength=size)
-        used = np.flatnonzero(counts >= self.min_count)
-        names = np.full(size, len(used), np.int32)
-        names[used] = np.arange(len(used))
-        columns = columns.view(np.int32)
-        for first, last in pairwise(bounds):
-            columns[first:last] = names[columns[first:last]]
-        signs = np.where(found.sure > 0.5, 1.0, -1.0).astype(np.float32)
-        weights = np.abs(2.0 * found.sure - 1.0) if weighted else np.ones(n)
-        everything = columns, signs, weights.astype(np.float32)
-        chunks = [tuple(field[first:last] for field in everything) for first, last in pairwise(bounds)]
-        classifier, penalty = self._kind, 1.0 / (4.0 * self.variance)
-        with workers(self.workers, self.cluster) as pool:
-            held = pool.scatter(chunks)
-
-            def objective(point: np.ndarray) -> tuple[float, np.ndarray]:
-                value, gradient = held.map_reduce(_loss_of, _added, (np.append(point, 0.0), classifier))
-                return value + penalty * float(point @ point), gradient[:-1] + 2.0 * penalty * point
-
-            learner = Minimiser(objective, np.zeros(len(used)), tolerance=TOLERANCE)
-            run = checkpoint.run(
-                learner, self.passes, converged=learner.converged, facts={"variables": len(used)}, lasting=True,
-                title="steps", note="loss {:.6g}",
-            )  # fmt: skip
-        self.history_, self.weights_ = run.history, np.zeros(size, np.float32)
-        self.weights_[used] = learner.point
-        self.correction_ = self.correction_ if self.prior_correction and classifier == MAXENT else 0.0
-        self.provenance_ |= {"arcs": int((signs > 0).sum()), "others": int((signs < 0).sum()), "features": len(used)}
-
-    def _learn_from(self, bank: Treebank, ratio: float, checkpoint: Checkpoint | None = None) -> Instances:
-        """Learn the weights of pairs from trees; the pairs that they were learned from."""
-        found, self.correction_ = self._instances(bank, ratio)
-        self._learn(bank, found, checkpoint or Checkpoint())
-        return found
-
-    def _best(self, values: Sequence[float], learn: Callable[[float], Any], dev: Treebank) -> float:
-        """The value with which development trees are parsed best."""
-        right = {}
-        self._forget_relations()
-        for value in values:
-            with suppress(InputError):  # nothing to learn from
-                learn(value)
-                right[value] = float((self.parse(dev).heads == dev.heads).mean())
-        return max(right, key=right.__getitem__, default=values[0])
-
-    # ---- what it sees
-
-    def _tagged(self, bank: Treebank) -> Treebank:
-        """The treebank with word classes as its universal tags."""
-        bank.check_lengths(LONGEST)
-        classes = self.classes_.apply(words_of(bank, "form", self.classes_.preprocessing))
-        return bank.replace(tags=Layer(classes.tokens, classes.vocab))
-
-    def _layers(self, bank: Treebank) -> Layers:
-        """What the parser sees of sentences, with the verbs and commas that a distance of pairs consists of."""
-        layers = super()._layers(bank) if self.tag_layers_ else layers_of(self._tagged(bank), ("tags",))
-        verbs, commas = marks_before(bank, self.tag_layers_[0] if self.tag_layers_ else None, layers.starts)
-        return layers._replace(verbs=verbs, commas=commas)
-
-    def score(self, layers: Layers, sentence: int, arcs: np.ndarray) -> None:
-        """``arcs`` (n + 1, n + 1) := log C(h, m) of a sentence (margins, for a support vector machine)."""
-        shift = np.uint64(64 - self.hash_bits)
-        kernels.score_pairs(layers, sentence, self.weights_, shift, self.correction_, self._kind, arcs)
-
-    def _work(self) -> tuple[Callable[..., Parses], Callable[..., Ranked]]:
-        return _parse_chunk, _rank_chunk
-
-    def _decode(self, n: int, arcs: np.ndarray, chart: charts.Chart, heads: np.ndarray, scores: np.ndarray) -> int:
-        """``heads`` int32 (k, n), ``scores`` (k,) := the best trees by the scores of arcs; returns how many."""
-        k = len(heads)
-        if self.decoder == "chart":
-            beam = max(k, self.beam)
-            wide, values = np.zeros((beam, n), np.int32), np.zeros(beam)
-            count = min(k, kernels.best_segments(n, arcs, beam, self.margin, self.per_root, wide, values))
-            heads[:], scores[:] = wide[:k], values[:k]
-            return count
-        if self.decoder == "mst":
-            square = np.ascontiguousarray(arcs[: n + 1, : n + 1])
-            return spanning.k_best_trees(n, square, True, k, heads, scores)
-        if k == 1:
-            scores[0] = charts.best_heads(n, arcs, charts.NO_SIBLINGS, True, chart, heads[0])
-            return 1
-        return charts.k_best(n, arcs, charts.NO_SIBLINGS, True, k, chart, heads, scores)
-
-    # ---- the file
-
-    def summary(self) -> dict[str, Any]:
-        """What there is to say of a run."""
-        return {"passes": len(self.history_), "loss": float(self.history_[-1, 0])}
-
-    def _arrays(self) -> dict[str, np.ndarray]:
-        return {**super()._arrays(), "correction": np.array([self.correction_])}
-
-    def _components(self) -> dict[str, container.Part]:
-        return {} if self.tag_layers_ else {"classes": self.classes_.part()}
-
-    def _restore(self, loaded: container.Container) -> None:
-        super()._restore(loaded)
-        self.correction_ = float(loaded.arrays["correction"][0])
-        if not self.tag_layers_:
-            part = loaded.component("classes")
-            self.classes_ = class_models()[part.kind].from_container(part)
-
-
-class PairParser(PairClassifier, PairSettings, DependencyParser):
-    """A dependency parser by classification of pairs of words; what is learned: see ``PairClassifier``."""
-
-    KIND: ClassVar[container.Kind] = container.Kind(
-        "parse.pairs", 1, PAIRS, components=lambda extra: pair_parts(extra),
-        check=lambda loaded: check_weights(PairParser.restored(loaded.described), loaded.arrays),
-    )  # fmt: skip
-
-    def checkpoint(self, bank: Treebank, path: str | PathLike[str], resume: bool = False) -> Checkpoint:
-        """Where ``fit`` keeps unfinished work while it learns the model ``path`` from trees."""
-        return Checkpoint(path, PARTIAL, self.settings, signature(bank), resume=resume)
-
-    def fit(self, bank: Treebank, dev: Treebank | None = None, *, checkpoint: Checkpoint | None = None) -> PairParser:
-        """Learn from trees; development trees choose the ratio, unless it was given."""
-        bank.filled().check_trees()
-        bank.check_lengths(LONGEST)
-        if dev is not None:
-            dev.check_trees()
-        self.chosen_ = {}
-        self._choose_tags(bank)
-        self.provenance_ = {
-            "sentences": len(bank), "words": bank.corpus.n_tokens, "relations": len(bank.relations.vocab) - FIRST,
-        }  # fmt: skip
-        self.items_ = item_hashes(bank.corpus)
-        checkpoint = checkpoint or Checkpoint(signature=signature(bank))
-        ratio = self.ratio
-        if dev is not None and self.origins["ratio"] != "given":
-            ratio = self.chosen_["ratio"] = self._best(RATIOS, lambda ratio: self._learn_from(bank, ratio), dev)
-            self.tuning_items_ = item_hashes(dev.corpus)
-        self._learn_from(bank, ratio, checkpoint)
-        self._learn_relations(self._layers(bank), bank, _RELATION_PASSES, checkpoint)
-        return self
-
-    def _choose_tags(self, bank: Treebank) -> None:
-        """Decide what stands for tags: a layer of the treebank, or word classes."""
-        if self.tag_layer == "classes":
-            if self.classes_ is None:
-                raise SettingError("tag_layer classes needs word classes: give a class model")
-            self.tag_layers_ = ()
-            return
-        layer = {"upos": "tags", "xpos": "xpos"}.get(self.tag_layer)
-        there = tag_layers(bank)
-        if layer is not None and layer not in there:
-            raise bank.error(f"the words have no {self.tag_layer.upper()}")
-        self.tag_layers_ = (layer or there[0],)
-
-
-def class_models() -> dict[str, Any]:
-    """Kind -> class of the word classes that can stand for tags."""
+def pair_parts(extra: Any) -> dict[str, tuple[container.Kind, ...]]:
+    """What is inside a model: word classes, where these stand for tags."""
     from corpuscle.words import BrownClasses, ExchangeClasses
 
-    return {each.KIND.name: each for each in (ExchangeClasses, BrownClasses)}
-
-
-def room_for_pairs(n: int) -> Instances:
-    """Room for n pairs."""
-    return Instances(*(np.zeros(n, dtype) for dtype in (np.int32, np.int32, np.int32, np.float32)))
+    tags = extra.get("tag_layers")
+    if not isinstance(tags, list) or tags not in ([], ["tags"], ["xpos"]):
+        raise ValueError("it does not say which layer has the tags")
+    return {} if tags else {"classes": (ExchangeClasses.KIND, BrownClasses.KIND)}
 
 
 def _loss_of(chunk: tuple[np.ndarray, ...], broadcast: tuple[np.ndarray, int]) -> tuple[float, np.ndarray]:
@@ -347,9 +137,204 @@ def _rank_chunk(chunk: Chunk, parser: PairClassifier) -> Ranked:
     return ranked_of(chunk, parser, [heads for heads, _ in best], [scores for _, scores in best])
 
 
-def pair_parts(extra: Any) -> dict[str, tuple[container.Kind, ...]]:
-    """What is inside a model: word classes, where these stand for tags."""
-    tags = extra.get("tag_layers")
-    if not isinstance(tags, list) or tags not in ([], ["tags"], ["xpos"]):
-        raise ValueError("it does not say which layer has the tags")
-    return {} if tags else {"classes": tuple(each.KIND for each in class_models().values())}
+if TYPE_CHECKING:
+
+    class _Beside(PairSettings, DependencyParser):
+        """What ``PairClassifier`` stands beside."""
+
+else:
+    _Beside = container.Model
+
+
+class PairClassifier(_Beside):
+    """What parsers of pairs do; one is this, its settings, and ``DependencyParser``.
+
+    Learned: ``weights_`` float32 (2^hash_bits,); ``correction_``: what is taken from every logit; ``history_`` float64
+    (steps, 1): the penalised loss; ``classes_``: the word classes that stand for tags, or None.
+    """
+
+    SAVED: ClassVar = {
+        "relations_": container.Record(Vocab),
+        "weights_": container.Arrays("weights"),
+        "relation_weights_": container.Arrays("relation_weights"),
+        "history_": container.Arrays("history"),
+        "tag_layers_": container.Fact("tag_layers", tuple),
+    }
+
+    WORK = (_parse_chunk, _rank_chunk)
+
+    weights_: np.ndarray = learned()
+    correction_: float = learned()
+    history_: np.ndarray = learned()
+    classes_: Any = learned()
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.classes_ = None
+
+    @property
+    def _kind(self) -> int:
+        return MAXENT if self.classifier == "maxent" else SVM
+
+    def _learn(self, bank: Treebank, found: Instances, checkpoint: Checkpoint, weighted: bool = False) -> None:
+        layers, shift = self._layers(bank), np.uint64(64 - self.hash_bits)
+        n, size = len(found.sure), 1 << self.hash_bits
+        bounds = chunks_of(np.ones(n, np.int64), _PAIRS).tolist()
+        columns = np.empty((n, FEATURES), np.uint32)
+        counts = np.zeros(size, np.int64)
+        for first, last in pairwise(bounds):
+            part = Instances(*(field[first:last] for field in found))
+            kernels.places_of(layers, part, shift, columns[first:last])
+            counts += np.bincount(columns[first:last].reshape(-1), minlength=size)
+        used = np.flatnonzero(counts >= self.min_count)
+        names = np.full(size, len(used), np.int32)
+        names[used] = np.arange(len(used))
+        columns = columns.view(np.int32)
+        for first, last in pairwise(bounds):
+            columns[first:last] = names[columns[first:last]]
+        signs = np.where(found.sure > 0.5, 1.0, -1.0).astype(np.float32)
+        weights = np.abs(2.0 * found.sure - 1.0) if weighted else np.ones(n)
+        everything = columns, signs, weights.astype(np.float32)
+        chunks = [tuple(field[first:last] for field in everything) for first, last in pairwise(bounds)]
+        classifier, penalty = self._kind, 1.0 / (4.0 * self.variance)
+        with workers(self.workers, self.cluster) as pool:
+            held = pool.scatter(chunks)
+
+            def objective(point: np.ndarray) -> tuple[float, np.ndarray]:
+                value, gradient = held.map_reduce(_loss_of, _added, (np.append(point, 0.0), classifier))
+                return value + penalty * float(point @ point), gradient[:-1] + 2.0 * penalty * point
+
+            learner = Minimiser(objective, np.zeros(len(used)), tolerance=TOLERANCE)
+            run = checkpoint.run(
+                learner, self.passes, converged=learner.converged, facts={"variables": len(used)}, lasting=True,
+                title="steps", note="loss {:.6g}",
+            )  # fmt: skip
+        self.history_, self.weights_ = run.history, np.zeros(size, np.float32)
+        self.weights_[used] = learner.point
+        self.correction_ = self.correction_ if self.prior_correction and classifier == MAXENT else 0.0
+        self.provenance_ |= {"arcs": int((signs > 0).sum()), "others": int((signs < 0).sum()), "features": len(used)}
+
+    def _learn_from(self, bank: Treebank, ratio: float, checkpoint: Checkpoint | None = None) -> Instances:
+        """Learn the weights of pairs from trees; the pairs that they were learned from."""
+        lengths, heads = bank.corpus.lengths.astype(np.int64), bank.heads
+        arcs = int((heads > 0).sum())
+        if not arcs:
+            raise bank.error("no sentence has two words, so there is no arc to learn from")
+        available = np.array([int((lengths * (lengths - 1)).sum()) - arcs, arcs], np.int64)
+        sampling, self.correction_ = sampling_of(self.seed, available, ratio, self.max_pairs)
+        found, at = room_for_pairs(int(sampling.wanted.sum())), 0
+        for sentence in range(len(bank)):
+            tree = bank.sentence_heads(sentence)
+            labels = (np.arange(1, len(tree) + 1)[:, None] == tree).astype(np.int8)  # NO or YES
+            np.fill_diagonal(labels, UNKNOWN)
+            at = kernels.collect(sentence, labels, labels.astype(np.float32), sampling, found, at)
+        self._learn(bank, found, checkpoint or Checkpoint())
+        return found
+
+    def _best(self, values: Sequence[float], learn: Callable[[float], Any], dev: Treebank) -> float:
+        """The value with which development trees are parsed best."""
+        right = {}
+        self._forget_relations()
+        for value in values:
+            with suppress(InputError):  # nothing to learn from
+                learn(value)
+                right[value] = float((self.parse(dev).heads == dev.heads).mean())
+        return max(right, key=right.__getitem__, default=values[0])
+
+    # ---- what it sees
+
+    def _tagged(self, bank: Treebank) -> Treebank:
+        """The treebank with word classes as its universal tags."""
+        bank.check_lengths(LONGEST)
+        classes = self.classes_.apply(words_of(bank, "form", self.classes_.preprocessing))
+        return bank.replace(tags=Layer(classes.tokens, classes.vocab))
+
+    def _layers(self, bank: Treebank) -> Layers:
+        """What the parser sees of sentences, with the verbs and commas that a distance of pairs consists of."""
+        layers = super()._layers(bank) if self.tag_layers_ else layers_of(self._tagged(bank), ("tags",))
+        verbs, commas = marks_before(bank, self.tag_layers_[0] if self.tag_layers_ else None, layers.starts)
+        return layers._replace(verbs=verbs, commas=commas)
+
+    def score(self, layers: Layers, sentence: int, arcs: np.ndarray) -> None:
+        """``arcs`` (n + 1, n + 1) := log C(h, m) of a sentence (margins, for a support vector machine)."""
+        shift = np.uint64(64 - self.hash_bits)
+        kernels.score_pairs(layers, sentence, self.weights_, shift, self.correction_, self._kind, arcs)
+
+    def _decode(self, n: int, arcs: np.ndarray, chart: charts.Chart, heads: np.ndarray, scores: np.ndarray) -> int:
+        """``heads`` int32 (k, n), ``scores`` (k,) := the best trees by the scores of arcs; returns how many."""
+        k = len(heads)
+        if self.decoder == "chart":
+            beam = max(k, self.beam)
+            wide, values = np.zeros((beam, n), np.int32), np.zeros(beam)
+            count = min(k, kernels.best_segments(n, arcs, beam, self.margin, self.per_root, wide, values))
+            heads[:], scores[:] = wide[:k], values[:k]
+            return count
+        if self.decoder == "mst":
+            square = np.ascontiguousarray(arcs[: n + 1, : n + 1])
+            return spanning.k_best_trees(n, square, True, k, heads, scores)
+        if k == 1:
+            scores[0] = charts.best_heads(n, arcs, charts.NO_SIBLINGS, True, chart, heads[0])
+            return 1
+        return charts.k_best(n, arcs, charts.NO_SIBLINGS, True, k, chart, heads, scores)
+
+    # ---- the file
+
+    def summary(self) -> dict[str, Any]:
+        return {"passes": len(self.history_), "loss": float(self.history_[-1, 0])}
+
+    def _arrays(self) -> dict[str, np.ndarray]:
+        return {**super()._arrays(), "correction": np.array([self.correction_])}
+
+    def _components(self) -> dict[str, container.Part]:
+        return {} if self.tag_layers_ else {"classes": self.classes_.part()}
+
+    def _restore(self, loaded: container.Container) -> None:
+        super()._restore(loaded)
+        self.correction_ = float(loaded.arrays["correction"][0])
+        if not self.tag_layers_:
+            part = loaded.component("classes")
+            self.classes_ = find(str(home_of(part.kind))).from_container(part)
+
+
+class PairParser(PairClassifier, PairSettings, DependencyParser):
+    """A dependency parser by classification of pairs of words; what is learned: see ``PairClassifier``."""
+
+    KIND: ClassVar[container.Kind] = container.Kind("parse.pairs", 1, PAIRS, components=pair_parts, check=check_weights)
+
+    def checkpoint(self, bank: Treebank, path: str | PathLike[str], resume: bool = False) -> Checkpoint:
+        """Where ``fit`` keeps unfinished work while it learns the model ``path`` from trees."""
+        return Checkpoint(path, PARTIAL, self.settings, signature(bank), resume=resume)
+
+    def fit(self, bank: Treebank, dev: Treebank | None = None, *, checkpoint: Checkpoint | None = None) -> PairParser:
+        """Learn from trees; development trees choose the ratio, unless it was given."""
+        bank.filled().check_trees()
+        bank.check_lengths(LONGEST)
+        if dev is not None:
+            dev.check_trees()
+        self.chosen_ = {}
+        self._choose_tags(bank)
+        self.provenance_ = {
+            "sentences": len(bank), "words": bank.corpus.n_tokens, "relations": len(bank.relations.vocab) - FIRST,
+        }  # fmt: skip
+        self.items_ = item_hashes(bank.corpus)
+        checkpoint = checkpoint or Checkpoint(signature=signature(bank))
+        ratio = self.ratio
+        if dev is not None and self.origins["ratio"] != "given":
+            ratio = self.chosen_["ratio"] = self._best(RATIOS, lambda ratio: self._learn_from(bank, ratio), dev)
+            self.tuning_items_ = item_hashes(dev.corpus)
+        self._learn_from(bank, ratio, checkpoint)
+        self._learn_relations(self._layers(bank), bank, _RELATION_PASSES, checkpoint)
+        return self
+
+    def _choose_tags(self, bank: Treebank) -> None:
+        """Decide what stands for tags: a layer of the treebank, or word classes."""
+        if self.tag_layer == "classes":
+            if self.classes_ is None:
+                raise SettingError("tag_layer classes needs word classes: give a class model")
+            self.tag_layers_ = ()
+            return
+        layer = {"upos": "tags", "xpos": "xpos"}.get(self.tag_layer)
+        there = tag_layers(bank)
+        if layer is not None and layer not in there:
+            raise bank.error(f"the words have no {self.tag_layer.upper()}")
+        self.tag_layers_ = (layer or there[0],)
