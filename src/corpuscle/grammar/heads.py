@@ -62,9 +62,9 @@ WHPP right IN TO FW
 """
 
 
-def _rules(lines: Mapping[int, str], path: AnyPath | None) -> dict[str, HeadRule]:
+def _rules(text: str, path: AnyPath | None) -> dict[str, HeadRule]:
     table: dict[str, HeadRule] = {}
-    for number, line in lines.items():
+    for number, line in enumerate(text.splitlines(), 1):
         fields = line.split()
         if not fields or line.startswith("#"):
             continue
@@ -76,13 +76,13 @@ def _rules(lines: Mapping[int, str], path: AnyPath | None) -> dict[str, HeadRule
     return {"*": HeadRule(True, {}), **table}
 
 
-PENN: HeadTable = _rules(dict(enumerate(_PENN.splitlines(), 1)), None)
+PENN: HeadTable = _rules(_PENN, None)
 LEFT: HeadTable = {"*": HeadRule(True, {})}
 
 
 def read_heads(path: AnyPath) -> HeadTable:
     """Read a table of heads."""
-    return _rules(dict(enumerate(decode(open_bytes(path), path).splitlines(), 1)), path)
+    return _rules(decode(open_bytes(path), path), path)
 
 
 def head_table(trees: Trees) -> HeadTable:
