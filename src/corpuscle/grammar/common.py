@@ -53,7 +53,7 @@ from corpuscle.text.vocab import FIRST, Vocab
 
 _MOST = 200
 _WORK = 100_000
-"""Chunks of sentences to parse have about so many words to the third."""
+"""The sum of cubed lengths of a chunk of sentences to parse."""
 PARTIAL = partial("grammar.common", *[{**STATE, "values": Array("float64", (2,))}] * 100)
 
 

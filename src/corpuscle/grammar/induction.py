@@ -1,11 +1,11 @@
 """What all inducers of brackets share: symbols for words, the same table of baselines, trees from brackets.
 
 A model is learned from words with tags (or word classes), not from trees, and gives every sentence a binary bracketing:
-a hypothesis about how it is built. Trees have the label X everywhere. The trees that know nothing are always shown
-beside: branching to the right or left, balanced, random, and to the right within the two parts of the top bracket.
+a hypothesis about how it is built. Trees have the label X everywhere. Baselines that know nothing are always shown
+too: branching to the right or left, balanced, random, and to the right within the two parts of the top bracket.
 
 How many brackets are right: these are sets of spans of two words or more, without punctuation; F1 = 2 hits / (found +
-gold), all sentences of at most so many words together. The whole sentence is a bracket in both; ``proper`` is without
+gold), all sentences of at most N words together. The whole sentence is a bracket in both; ``proper`` is without
 it, ``sentences`` the mean over sentences (published figures differ in this, and seldom say).
 
 Klein, "The unsupervised learning of natural language structure", 2005, section 2.2.

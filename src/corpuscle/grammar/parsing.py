@@ -87,7 +87,7 @@ def leaves_of(tables: Tables, entries: np.ndarray, bases: np.ndarray | None) -> 
     if bases is not None:
         fits = (tables.symbols.base[None, :] == bases[:, None]) | (bases[:, None] < 0)
         chosen = np.where(fits, weights, 0.0)
-        # A word that cannot have its tag: all words are alike to that tag.
+        # A word that cannot have its tag: all words have the same probability given that tag.
         alike = np.where(fits, 1.0 / np.maximum(tables.lexicon.by_tag.sum(), 1.0), 0.0)
         weights = np.where(chosen.any(axis=1, keepdims=True), chosen, alike)
     return np.concatenate([np.zeros((len(entries), tables.symbols.n_phrases)), weights], axis=1)

@@ -341,7 +341,7 @@ _PUNCTUATION: Any = setting(
     default="auto",
     choices=("auto", "penn", "form", "none"),
 )
-_MAX_LENGTH: Any = setting("Only sentences of at most so many words.", default=None, low=1, high=MOST)
+_MAX_LENGTH: Any = setting("Only sentences of at most N words.", default=None, low=1, high=MOST)
 
 
 @evaluates(
