@@ -194,7 +194,7 @@ class ConstituentContext(CcmSettings, BracketInducer):
         checkpoint: Checkpoint | None = None,
     ) -> Self:
         """Learn from words with tags; ``sources``: classes of words, see ``class_sources``."""
-        sentences = self._chosen_sentences(bank, sources, tag_map, self.max_length)
+        sentences = self._chosen_sentences(bank, sources, tag_map)
         self.symbols_ = WordSymbols.learn(sentences, self.symbols, self.known_)
         symbols = self.symbols_.of(sentences, self.symbols, self.known_)
         keys = self._span_keys(symbols, sentences.lengths)

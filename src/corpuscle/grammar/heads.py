@@ -16,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from corpuscle.errors import InputError
+from corpuscle.grammar.sentences import bank_of_trees
 from corpuscle.grammar.tables import Symbols, TreeNodes
 from corpuscle.text.files import AnyPath, decode, open_bytes
 from corpuscle.text.layers import Layer
@@ -142,8 +143,5 @@ def to_dependencies(trees: Trees, table: HeadTable | None = None) -> Treebank:
                 names[word] = f"{labels[node]}:{labels[item] if item >= 0 else '_'}"
     for root in trees.roots.tolist():
         names[heads_of[root]] = "root"
-    bank = Treebank.from_sentences(words)
-    return bank.replace(
-        heads=heads.astype(bank.heads.dtype), relations=Layer.from_strings(names.tolist()),
-        xpos=Layer.from_strings([tag or "_" for tag in trees.word_tags]),
-    )  # fmt: skip
+    bank = bank_of_trees(trees)
+    return bank.replace(heads=heads.astype(bank.heads.dtype), relations=Layer.from_strings(names.tolist()))

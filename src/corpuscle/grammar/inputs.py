@@ -80,7 +80,7 @@ def _is_brackets(path: str | PathLike[str]) -> bool:
     return text.lstrip()[:1] == "(" and text.count("(") == text.count(")") and text.rstrip()[-1:] == ")"
 
 
-def _escaped(sentences: Iterable[Iterable[str]], origin: Origin | None = None) -> Corpus:
+def _escaped(sentences: Iterable[Iterable[str]], origin: Origin | None) -> Corpus:
     """Words as they stand in trees, where brackets are others."""
     from corpuscle.text import Corpus
 

@@ -28,7 +28,7 @@ from corpuscle.learning import Checkpoint, Learner, partial
 from corpuscle.measure.brackets import bracket_scores
 from corpuscle.model import ITEMS, Array, Kind, Record
 from corpuscle.random import Random
-from corpuscle.scale import Workers, chunks_of, workers
+from corpuscle.scale import Workers, chunks_of, starts_of, workers
 from corpuscle.settings import learned
 from corpuscle.text.heldout import item_hashes
 from corpuscle.text.trees import Trees
@@ -101,7 +101,7 @@ def serving_of(counts: States, tables: Tables, smoothing: float, real: np.ndarra
         (rule[r, :a, None, None] * sides[0][r, :a, :b, None] * sides[1][r, :a, None, :c]).ravel()
         for r, (a, b, c) in enumerate(zip(ranks[rules.parents], ranks[rules.lefts], ranks[rules.rights], strict=True))
     ]
-    starts = np.cumsum([0, *(len(block) for block in blocks)])[:-1].astype(np.int64)
+    starts = starts_of(map(len, blocks))[:-1]
     values = np.concatenate([np.empty(0), *blocks])
     latent = Latent(ranks, starts, values, pairs_for(rules, len(ranks)), most)
     return Serving(tables, latent, states.root, _directions(counts, tables), real)

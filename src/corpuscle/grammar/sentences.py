@@ -143,11 +143,8 @@ _POINT = UNIVERSAL.index(PUNCTUATION)
 
 def bank_of_trees(trees: Trees) -> Treebank:
     """The words of trees, with the labels of the nodes right above them as XPOS."""
-    nodes = trees._word_nodes
-    labels = np.where(trees.preterminals[nodes], trees.labels.ids[nodes], 0).astype(np.int32)
-    tags = Layer(labels, trees.labels.vocab).strings()
-    starts = trees.words.sentence_starts.tolist()
-    return Treebank.from_sentences(trees.words, xpos=[tags[a:b] for a, b in pairwise(starts)])
+    tags = Layer.from_strings([tag or "_" for tag in trees.word_tags])
+    return Treebank.from_sentences(trees.words).replace(xpos=tags)
 
 
 @dataclass(frozen=True, eq=False)

@@ -262,7 +262,7 @@ class TreeMetric(TreeMetricSettings, BracketInducer):
     ) -> Self:
         """Learn from words with tags; ``vectors``: of words, a row for each of a vocabulary (default: learned from the
         same words by canonical correlation); ``sources``: classes of words, see ``class_sources``."""
-        sentences = self._chosen_sentences(bank, sources, tag_map, self.max_length)
+        sentences = self._chosen_sentences(bank, sources, tag_map)
         self.symbols_ = WordSymbols.learn(sentences, self.symbols, self.known_, self.min_count)
         symbols = self.symbols_.of(sentences, self.symbols, self.known_).astype(np.int64)
         vocab, matrix = self._own_vectors(bank.corpus) if vectors is None else vectors

@@ -36,7 +36,7 @@ from corpuscle.grammar.kernels.spans import fill_gammas
 from corpuscle.learning import Learner
 from corpuscle.model import Array
 from corpuscle.random import purpose_id, stream
-from corpuscle.scale import Chunks
+from corpuscle.scale import Chunks, starts_of
 
 if TYPE_CHECKING:
     from corpuscle.grammar.common import CommonGrammar
@@ -298,7 +298,7 @@ def arrays_of(common: Common, grammars: Sequence[Grammar]) -> dict[str, np.ndarr
 
 
 def restored_grammars(arrays: Mapping[str, np.ndarray], sizes: Sequence[int]) -> tuple[Common, list[Grammar]]:
-    bounds = np.cumsum([0, *sizes])
+    bounds = starts_of(sizes)
     grammars = [
         Grammar(np.array(arrays["emits"][i]), np.array(arrays["pairs"][i]),
                 np.array(arrays["words"][:, bounds[i] : bounds[i + 1]]))

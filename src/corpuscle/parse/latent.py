@@ -277,7 +277,7 @@ def score_trees(
     return Likelihoods(np.where(known, logs, floor), known)
 
 
-def moments_of(trees: Trees, basis: np.ndarray, which: int, settings: RerankSettings, marks: int = 0) -> Moments:
+def moments_of(trees: Trees, basis: np.ndarray, which: int, settings: RerankSettings, marks: int) -> Moments:
     """Means over all triples of trees (sums, if there are none), as the settings say."""
     lengths, by_nodes, stop = np.diff(trees.starts), settings.weighting == "nodes", END if settings.stops else -1
 

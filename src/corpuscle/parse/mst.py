@@ -306,13 +306,7 @@ class Point(NamedTuple):
 
 
 def learning_curve(
-    learner: MstParser,
-    bank: Treebank,
-    held_out: Treebank,
-    points: int = 5,
-    *,
-    known: WordFeatures | None = None,
-    draws: int = 1000,
+    learner: MstParser, bank: Treebank, held_out: Treebank, points: int = 5, *, known: WordFeatures | None = None
 ) -> Iterator[Point]:
     """Parsers of a part of the trees, of twice as many, and so on to all of them, smallest first; each part has the
     sentences of the one before it, drawn at random."""
@@ -323,5 +317,5 @@ def learning_curve(
     for size in sizes:
         part = bank.select(np.sort(order[:size]))
         parser = learner.replace().fit(part, known=known)
-        result = attachment(held_out, parser.annotate(held_out), draws=draws, seed=learner.seed)
+        result = attachment(held_out, parser.annotate(held_out), seed=learner.seed)
         yield Point(size, part.corpus.n_tokens, parser, result)

@@ -34,6 +34,7 @@ import numpy as np
 
 from corpuscle.compiled import kernel, part
 from corpuscle.engine.dp.cky import DEAD, Rules, cell_of
+from corpuscle.scale import starts_of
 
 _UNSEEN, _USELESS = -1, -2
 
@@ -74,8 +75,7 @@ def items_for(keep: np.ndarray, ranks: np.ndarray) -> Items:
     number = np.full(keep.shape, -1, np.int32)
     number[cells, symbols] = np.arange(len(cells))
     starts = np.searchsorted(cells, np.arange(len(keep) + 1)).astype(np.int64)
-    places = np.concatenate([[0], np.cumsum(ranks[symbols])]).astype(np.int64)
-    return Items(starts, symbols.astype(np.int32), places, number)
+    return Items(starts, symbols.astype(np.int32), starts_of(ranks[symbols]), number)
 
 
 class _Slots(NamedTuple):
