@@ -142,7 +142,8 @@ def test_the_classifier_is_that_of_scikit_learn_with_the_right_penalty(bank, cla
     settings = {"classifier": classifier, "hash_bits": 10, "relation_bits": 8, "min_count": 1, "passes": 3000}
     few, parser = bank[:6], PairParser(variance=0.5, **settings)
     parser.tag_layers_ = ("tags",)
-    found = parser._learn_from(few, 2.5)
+    found, parser.correction_ = parser._instances(few, 2.5)
+    parser._learn(few, found, Checkpoint())
     matrix, labels = dense(parser, few, found), found.sure > 0.5
     # |v|^2 / (4 variance) + loss is |v|^2 / 2 + C loss with C = 2 variance.
     if classifier == "maxent":

@@ -176,6 +176,21 @@ class PairClassifier(_Beside):
     def _kind(self) -> int:
         return MAXENT if self.classifier == "maxent" else SVM
 
+    def _instances(self, bank: Treebank, ratio: float) -> tuple[Instances, float]:
+        """Pairs of a treebank to learn from, and by how much their sampling raises logits."""
+        lengths, arcs = bank.corpus.lengths.astype(np.int64), int((bank.heads > 0).sum())
+        if not arcs:
+            raise bank.error("no sentence has two words, so there is no arc to learn from")
+        available = np.array([int((lengths * (lengths - 1)).sum()) - arcs, arcs], np.int64)
+        sampling, correction = sampling_of(self.seed, available, ratio, self.max_pairs)
+        found, at = room_for_pairs(int(sampling.wanted.sum())), 0
+        for sentence in range(len(bank)):
+            tree = bank.sentence_heads(sentence)
+            labels = (np.arange(1, len(tree) + 1)[:, None] == tree).astype(np.int8)  # NO or YES
+            np.fill_diagonal(labels, UNKNOWN)
+            at = kernels.collect(sentence, labels, labels.astype(np.float32), sampling, found, at)
+        return found, correction
+
     def _learn(self, bank: Treebank, found: Instances, checkpoint: Checkpoint, weighted: bool = False) -> None:
         layers, shift = self._layers(bank), np.uint64(64 - self.hash_bits)
         n, size = len(found.sure), 1 << self.hash_bits
@@ -216,18 +231,7 @@ class PairClassifier(_Beside):
 
     def _learn_from(self, bank: Treebank, ratio: float, checkpoint: Checkpoint | None = None) -> Instances:
         """Learn the weights of pairs from trees; the pairs that they were learned from."""
-        lengths, heads = bank.corpus.lengths.astype(np.int64), bank.heads
-        arcs = int((heads > 0).sum())
-        if not arcs:
-            raise bank.error("no sentence has two words, so there is no arc to learn from")
-        available = np.array([int((lengths * (lengths - 1)).sum()) - arcs, arcs], np.int64)
-        sampling, self.correction_ = sampling_of(self.seed, available, ratio, self.max_pairs)
-        found, at = room_for_pairs(int(sampling.wanted.sum())), 0
-        for sentence in range(len(bank)):
-            tree = bank.sentence_heads(sentence)
-            labels = (np.arange(1, len(tree) + 1)[:, None] == tree).astype(np.int8)  # NO or YES
-            np.fill_diagonal(labels, UNKNOWN)
-            at = kernels.collect(sentence, labels, labels.astype(np.float32), sampling, found, at)
+        found, self.correction_ = self._instances(bank, ratio)
         self._learn(bank, found, checkpoint or Checkpoint())
         return found
 
