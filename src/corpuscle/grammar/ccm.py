@@ -76,11 +76,11 @@ class _Scores(NamedTuple):
     contexts: np.ndarray
 
     @classmethod
-    def of(cls, logs: Iterable[np.ndarray]) -> _Scores:
+    def from_logs(cls, logs: Iterable[np.ndarray]) -> _Scores:
         """From log P(type | T) and log P(type | F) of yields and of contexts."""
         return cls(*(log[:, 0] - log[:, 1] for log in logs))
 
-    def at(self, spans: _Spans) -> np.ndarray:
+    def of(self, spans: _Spans) -> np.ndarray:
         """f of each span."""
         return self.yields[spans.yields] + self.contexts[spans.contexts]
 
@@ -88,7 +88,7 @@ class _Scores(NamedTuple):
 def _expect(spans: _Spans, scores: _Scores) -> tuple[np.ndarray, np.ndarray]:
     """How likely every span of a chunk is, and the logarithms of all weight."""
     shares, totals = np.zeros(len(spans.yields)), np.zeros(len(spans.lengths))
-    kernels.posteriors(scores.at(spans), spans.lengths, kernels.WEIGHTS, shares, totals)
+    kernels.posteriors(scores.of(spans), spans.lengths, kernels.WEIGHTS, shares, totals)
     return np.minimum(shares, 1.0), totals
 
 
@@ -126,7 +126,7 @@ class _Em(Climber):
         counts = self.counts()
         logs = [_log_shares(each, self.prior) for each in counts]
         assert self.held is not None
-        found = list(self.held.map(_expect, _Scores.of(logs)))
+        found = list(self.held.map(_expect, _Scores.from_logs(logs)))
         shares = np.concatenate([each for each, _ in found])
         objective = sum(float(totals.sum()) for _, totals in found) - self.catalan
         for number, log in enumerate(logs):
@@ -237,13 +237,16 @@ class ConstituentContext(CcmSettings, BracketInducer):
         return np.where(_wide(sentences.lengths), shares, 1.0)
 
     # ---- brackets
-    def brackets(self, bank: Treebank, *, gold: Trees | None = None, confidence: bool = False) -> Brackets:
-        """The best bracketing of every sentence; where asked for, how likely each of its brackets is."""
-        sentences = self.sentences(bank)
+
+    def _scores(self, sentences: Sentences) -> tuple[_Spans, _Scores]:
         symbols = self.symbols_.of(sentences, self.symbols, self.known_, self.strict)
         keys = zip(self._span_keys(symbols, sentences.lengths), self.keys_, strict=True)
-        spans = _Spans(sentences.lengths, *(find(key, known) for key, known in keys))
-        scores = _Scores.of(_log_shares(counts, (self.constituents, self.distituents)) for counts in self.counts_)
+        logs = (_log_shares(counts, (self.constituents, self.distituents)) for counts in self.counts_)
+        return _Spans(sentences.lengths, *(find(key, known) for key, known in keys)), _Scores.from_logs(logs)
+
+    def brackets(self, bank: Treebank, *, gold: Trees | None = None, confidence: bool = False) -> Brackets:
+        """The best bracketing of every sentence; where asked for, how likely each of its brackets is."""
+        spans, scores = self._scores(self.sentences(bank))
         jobs = ((chunk, scores, confidence or self.decode == "risk") for chunk in spans.chunks())
         found = list(self.spread(_bracketed, jobs))
         parts = [np.concatenate([each[which] for each in found] or [np.zeros(0)]) for which in (0, 1)]
@@ -253,7 +256,7 @@ class ConstituentContext(CcmSettings, BracketInducer):
 def _bracketed(job: tuple[_Spans, _Scores, bool], model: ConstituentContext) -> tuple[np.ndarray, np.ndarray]:
     """The brackets of a chunk of sentences, and how likely each is, or nothing."""
     spans, scores, weigh = job
-    values, lengths = scores.at(spans), spans.lengths
+    values, lengths = scores.of(spans), spans.lengths
     brackets = np.zeros((int(np.maximum(lengths - 1, 0).sum()), 2), np.int32)
     shares = np.zeros(0)
     if weigh:
