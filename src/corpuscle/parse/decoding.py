@@ -68,7 +68,8 @@ def with_ranks(
 ) -> Treebank:
     """Every sentence once for each of its trees, with ``# rank`` and the ``notes`` of the tree as comments; an empty
     sentence stays, with ``of_empty``."""
-    rest, added = iter(notes), []
+    rest = iter(notes)
+    added: list[tuple[str, ...]] = []
     for count in counts.tolist():
         ranked = [(f"# rank = {rank}", *next(rest)) for rank in range(1, count + 1)]
         added += ranked or [("# rank = 1", *of_empty)]
