@@ -250,6 +250,7 @@ def outside_vectors(n, rules, latent, items, root, vectors, exponents, outside):
                 if exponents[a] == DEAD or exponents[b] == DEAD:
                     continue
                 power = exponents[a] + exponents[b] - exponents[cell]
+                # within the range of doubles; what is smaller than 2^-1000 of its cell is nothing
                 factor = math.ldexp(1.0, int(min(max(power, -1000), 1000)))
                 for x in range(items.starts[a], items.starts[a + 1]):
                     for y in range(items.starts[b], items.starts[b + 1]):

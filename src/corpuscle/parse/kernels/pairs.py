@@ -119,7 +119,7 @@ def score_pairs(layers, sentence, weights, shift, correction, classifier, arcs):
             total = -correction
             for place in places:
                 total += weights[place]
-            if classifier == MAXENT:
+            if classifier == MAXENT:  # far below zero log C is the logit itself, and exp would overflow
                 total = -math.log1p(math.exp(-total)) if total > -30.0 else total
                 total = max(total, SMALLEST)
             arcs[h, m] = total
@@ -147,6 +147,7 @@ def loss(columns, signs, weights, point, classifier, gradient):
             z += point[column]
         z *= signs[number]
         if classifier == MAXENT:
+            # exp overflows above 709; below -30 the loss is -z to all digits that matter
             share = 1.0 / (1.0 + math.exp(z)) if z < 700.0 else 0.0
             total += weights[number] * (math.log1p(math.exp(-z)) if z > -30.0 else -z)
         else:

@@ -47,6 +47,7 @@ from corpuscle.parse.kernels.features import N_TAGS, arc_features, place_of, sib
 _PLACES = 1024 + 2 * N_TAGS * 8
 """Features of an arc or of a pair at most."""
 _STEPS = 10_000
+"""Rounds of Hildreth's algorithm at most; it ends when no multiplier moves."""
 
 
 class Decoding(NamedTuple):
