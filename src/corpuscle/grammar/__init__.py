@@ -15,7 +15,7 @@ From words with tags or classes (``fit(bank)``, ``brackets``, ``parse``, ``save`
 - ``TreeMetric``, ``ConstituentContext``: brackets without trees to learn from; ``class_vectors``: classes as vectors;
   ``TagMap``, ``read_tag_map``: tags as universal ones; ``Brackets``;
 - ``branching``, ``BRANCHINGS``: trees that know nothing of words; ``trees_of``: brackets as trees;
-  ``span_f1``, ``span_table``: how many brackets are right, beside these;
+  ``span_f1``, ``span_table``: how many brackets are right, compared with these;
 - ``Sentences``: words and tags as inducers see them; ``bank_of_trees``: those of trees;
   ``gold_spans``, ``heuristic_tops``, ``oracle_tops``.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property, partial
 from itertools import count, pairwise
 from typing import Any, ClassVar, NamedTuple
@@ -47,7 +47,7 @@ from corpuscle.text.heldout import item_hashes
 from corpuscle.text.trees import Trees, chain_of, original_label
 
 _WORK = 20_000
-"""Chunks of sentences have about so many cells times words."""
+"""The sum of cubed lengths of a chunk of sentences."""
 
 
 class Constituent(NamedTuple):
@@ -129,28 +129,28 @@ class TreebankGrammar(TreebankSettings, Model):
 
     def parse(self, corpus: Corpus, tags: Sequence[Sequence[str]] | None = None) -> Parsed:
         """The trees of sentences; ``tags``: the treebank's tag of each word, where they are known."""
-        jobs = self._jobs(corpus, tags)
-        return self._parsed(
-            corpus, [each for chunk in self.spread(partial(_parse, what="tree"), jobs) for each in chunk]
-        )
+        return self._parsed(corpus, self._of_each(TreebankGrammar._one, self._jobs(corpus, tags)))
 
     def best_trees(self, corpus: Corpus, k: int, tags: Sequence[Sequence[str]] | None = None) -> list[Parsed]:
         """The k best trees of each sentence, best first: those of the plain PCFG, in the order of this grammar's own
         probability of them, which is their ``logp``."""
-        return self._lists(corpus, self.spread(partial(_parse, what=k), self._jobs(corpus, tags)))
+        return self._lists(corpus, self._of_each(TreebankGrammar._several, self._jobs(corpus, tags), k=k))
 
     def sample_trees(
         self, corpus: Corpus, draws: int, *, seed: int = 1, tags: Sequence[Sequence[str]] | None = None
     ) -> list[Parsed]:
         """Trees of each sentence, drawn by their probability under the plain PCFG; ``logp`` is this grammar's own."""
         numbers = count()
-        jobs = ([(next(numbers), *job) for job in chunk] for chunk in self._jobs(corpus, tags))
-        return self._lists(corpus, self.spread(partial(_draw, draws=draws, seed=seed), jobs))
+        jobs = ([(*job, next(numbers)) for job in chunk] for chunk in self._jobs(corpus, tags))
+        return self._lists(corpus, self._of_each(TreebankGrammar._drawn, jobs, draws=draws, seed=seed))
 
-    def _lists(self, corpus: Corpus, found: Iterable[list[list[_Found]]]) -> list[Parsed]:
+    def _of_each(self, method: Callable[..., Any], jobs: Iterable[list[Any]], **more: Any) -> list[Any]:
+        """What a method returns for each sentence."""
+        return [each for chunk in self.spread(partial(_of_chunk, method=method, **more), jobs) for each in chunk]
+
+    def _lists(self, corpus: Corpus, lists: list[list[_Found]]) -> list[Parsed]:
         """Several trees of each sentence."""
-        lists = enumerate(each for chunk in found for each in chunk)
-        return [self._parsed(corpus.select(np.full(len(trees), i, np.int64)), trees) for i, trees in lists]
+        return [self._parsed(corpus.select(np.full(len(trees), i, np.int64)), trees) for i, trees in enumerate(lists)]
 
     def _parsed(self, corpus: Corpus, found: list[_Found]) -> Parsed:
         """Trees as they would stand in a treebank, of binary ones."""
@@ -198,13 +198,16 @@ class TreebankGrammar(TreebankSettings, Model):
         found = [_Found(tree, np.ones(len(tree)), self._tree_logp(tree, entries), False) for tree in trees]
         return sorted(found, key=lambda each: -each.logp)
 
-    def _drawn(self, entries: np.ndarray, bases: np.ndarray | None, draws: int, random: np.ndarray) -> list[_Found]:
+    def _drawn(
+        self, entries: np.ndarray, bases: np.ndarray | None, number: int, *, draws: int, seed: int
+    ) -> list[_Found]:
+        """Trees of the sentence of this number."""
         if not 0 < len(entries) <= self.max_length:
             return [self._one(entries, bases)]
         shares = look_at(self.serving, entries, bases, self.prune_below, False)
         if not shares.logp > -math.inf:
             return [self._one(entries, bases)]
-        trees = sample_of_pcfg(self.serving, shares, draws, random)
+        trees = sample_of_pcfg(self.serving, shares, draws, stream(seed, purpose_id("grammar.sample"), number, 0))
         return [_Found(tree, np.ones(len(tree)), self._tree_logp(tree, entries), False) for tree in trees]
 
     # ---- probabilities
@@ -240,15 +243,16 @@ class TreebankGrammar(TreebankSettings, Model):
 
     def sentence_probability(self, corpus: Corpus) -> np.ndarray:
         """Log probabilities of sentences, over all their trees, float64 (n_sentences,)."""
-        found = self.spread(partial(_parse, what="logp"), self._jobs(corpus, None))
-        return np.array([each for chunk in found for each in chunk])
+        return np.array(self._of_each(TreebankGrammar._logp, self._jobs(corpus, None)))
+
+    def _logp(self, entries: np.ndarray, bases: None) -> float:
+        return look_at(self.serving, entries, bases, 0.0, True).logp if len(entries) else 0.0
 
     def marginals(
         self, corpus: Corpus, least: float = 0.01, tags: Sequence[Sequence[str]] | None = None
     ) -> list[list[Constituent]]:
         """Of each sentence the constituents that at least this share of all trees have, by position."""
-        found = self.spread(partial(_parse, what=least), self._jobs(corpus, tags))
-        return [each for chunk in found for each in chunk]
+        return self._of_each(TreebankGrammar._constituents, self._jobs(corpus, tags), least=least)
 
     def _constituents(self, entries: np.ndarray, bases: np.ndarray | None, least: float) -> list[Constituent]:
         if not 0 < len(entries) <= self.max_length:
@@ -276,7 +280,8 @@ class TreebankGrammar(TreebankSettings, Model):
         return {**super()._arrays(), **self.tables_.arrays()}
 
     def _extra(self) -> dict[str, Any]:
-        return {**super()._extra(), **self.tables_.extra()}
+        symbols = self.tables_.symbols
+        return {**super()._extra(), "phrases": symbols.n_phrases, "tags": len(symbols.base)}
 
     def _restore(self, loaded: Container) -> None:
         super()._restore(loaded)
@@ -297,21 +302,8 @@ def _restored_nodes(binary: Trees) -> np.ndarray:
     return np.repeat(kept, lengths[binary.labels.ids[kept]])
 
 
-def _draw(jobs: list[tuple[int, np.ndarray, Any]], model: TreebankGrammar, draws: int, seed: int) -> list[list[_Found]]:
-    """Trees by chance of each sentence of a chunk, which are numbered."""
-    purpose = purpose_id("grammar.sample")
-    return [model._drawn(entries, bases, draws, stream(seed, purpose, number, 0)) for number, entries, bases in jobs]
-
-
-def _parse(jobs: list[tuple[np.ndarray, Any]], model: TreebankGrammar, what: Any) -> list[Any]:
-    """What is asked of each sentence of a chunk: its tree, its log probability, constituents (a share) or k trees."""
-    if what == "tree":
-        return [model._one(*job) for job in jobs]
-    if what == "logp":
-        return [look_at(model.serving, *job, 0.0, True).logp if len(job[0]) else 0.0 for job in jobs]
-    if isinstance(what, float):
-        return [model._constituents(*job, what) for job in jobs]
-    return [model._several(*job, what) for job in jobs]
+def _of_chunk(jobs: list[Any], model: TreebankGrammar, method: Callable[..., Any], **more: Any) -> list[Any]:
+    return [method(model, *job, **more) for job in jobs]
 
 
 class Pcfg(PcfgSettings, TreebankGrammar):

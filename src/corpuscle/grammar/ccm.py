@@ -19,7 +19,7 @@ Klein and Manning, "A generative constituent-context model for improved grammar 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -43,16 +43,10 @@ from corpuscle.text.trees import Trees
 from corpuscle.words import WordFeatures
 
 _WORK = 500_000
-"""Chunks of sentences have about so many words to the third."""
+"""The sum of cubed lengths of a chunk of sentences."""
 _PARTS = ("yields", "contexts")
-_COUNTS = {
-    f"{part}/{name}": Array(dtype, (part, *more), **facts)
-    for part in _PARTS
-    for name, dtype, more, facts in (
-        ("keys", "uint64", (), {"rising": True}),
-        ("counts", "float64", (2,), {"low": 0.0, "finite": True}),
-    )
-}
+_COUNTS = {f"{part}/keys": Array("uint64", (part,), rising=True) for part in _PARTS}
+_COUNTS |= {f"{part}/counts": Array("float64", (part, 2), low=0.0, finite=True) for part in _PARTS}
 _STATE = {f"{part}/brackets": Array("float64", (part,), low=0.0, finite=True) for part in _PARTS}
 _STATE["values"] = Array("float64", (2,))
 PARTIAL = partial("grammar.ccm", _STATE)
@@ -80,6 +74,11 @@ class _Scores(NamedTuple):
 
     yields: np.ndarray
     contexts: np.ndarray
+
+    @classmethod
+    def from_logs(cls, logs: Iterable[np.ndarray]) -> _Scores:
+        """From log P(type | T) and log P(type | F) of yields and of contexts."""
+        return cls(*(log[:, 0] - log[:, 1] for log in logs))
 
     def of(self, spans: _Spans) -> np.ndarray:
         """f of each span."""
@@ -127,7 +126,7 @@ class _Em(Climber):
         counts = self.counts()
         logs = [_log_shares(each, self.prior) for each in counts]
         assert self.held is not None
-        found = list(self.held.map(_expect, _Scores(*(log[:, 0] - log[:, 1] for log in logs))))
+        found = list(self.held.map(_expect, _Scores.from_logs(logs)))
         shares = np.concatenate([each for each, _ in found])
         objective = sum(float(totals.sum()) for _, totals in found) - self.catalan
         for number, log in enumerate(logs):
@@ -195,7 +194,7 @@ class ConstituentContext(CcmSettings, BracketInducer):
         checkpoint: Checkpoint | None = None,
     ) -> Self:
         """Learn from words with tags; ``sources``: classes of words, see ``class_sources``."""
-        sentences = self._chosen_sentences(bank, sources, tag_map, self.max_length)
+        sentences = self._chosen_sentences(bank, sources, tag_map)
         self.symbols_ = WordSymbols.learn(sentences, self.symbols, self.known_)
         symbols = self.symbols_.of(sentences, self.symbols, self.known_)
         keys = self._span_keys(symbols, sentences.lengths)
@@ -239,14 +238,11 @@ class ConstituentContext(CcmSettings, BracketInducer):
 
     # ---- brackets
 
-    # ---- brackets
-
     def _scores(self, sentences: Sentences) -> tuple[_Spans, _Scores]:
         symbols = self.symbols_.of(sentences, self.symbols, self.known_, self.strict)
         keys = zip(self._span_keys(symbols, sentences.lengths), self.keys_, strict=True)
-        spans = _Spans(sentences.lengths, *(find(key, known) for key, known in keys))
         logs = (_log_shares(counts, (self.constituents, self.distituents)) for counts in self.counts_)
-        return spans, _Scores(*(log[:, 0] - log[:, 1] for log in logs))
+        return _Spans(sentences.lengths, *(find(key, known) for key, known in keys)), _Scores.from_logs(logs)
 
     def brackets(self, bank: Treebank, *, gold: Trees | None = None, confidence: bool = False) -> Brackets:
         """The best bracketing of every sentence; where asked for, how likely each of its brackets is."""

@@ -22,11 +22,10 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from corpuscle.engine.dp.cky import cell_numbers, rules_for
+from corpuscle.engine.dp import cky
 from corpuscle.engine.dp.dense import inside_outside
 from corpuscle.errors import SettingError, warn
 from corpuscle.grammar.base import Constituent, Parsed
-from corpuscle.grammar.kernels.spans import best_labelled
 from corpuscle.grammar.settings import CommonSettings
 from corpuscle.grammar.tables import trees_from
 from corpuscle.grammar.variational import (
@@ -43,7 +42,7 @@ from corpuscle.grammar.variational import (
 from corpuscle.learning import Checkpoint, partial
 from corpuscle.model import TRAINING_ITEMS, Array, Arrays, Container, Fact, Kind, Model, vocab_arrays
 from corpuscle.random import purpose_id, stream
-from corpuscle.scale import chunks_of, workers
+from corpuscle.scale import chunks_of, starts_of, workers
 from corpuscle.settings import learned
 from corpuscle.text.corpus import Corpus
 from corpuscle.text.heldout import item_hashes
@@ -53,7 +52,7 @@ from corpuscle.text.vocab import FIRST, Vocab
 
 _MOST = 200
 _WORK = 100_000
-"""Chunks of sentences to parse have about so many words to the third."""
+"""The sum of cubed lengths of a chunk of sentences to parse."""
 PARTIAL = partial("grammar.common", *[{**STATE, "values": Array("float64", (2,))}] * 100)
 
 
@@ -258,20 +257,23 @@ def _parse(
         leaves = np.log(weights.leaves[slots])
     good = np.isfinite(logs)
     left, right = np.divmod(pairs[order][good], k)
-    rules = rules_for(parents[order][good], left, right, logs[good], k)
+    rules = cky.rules_for(parents[order][good], left, right, logs[good], k)
     root = np.full(k, -np.inf)
     root[0] = 0.0
     sizes = np.maximum(2 * lengths - 1, 0)
-    nodes, scores = np.zeros((int(sizes.sum()), 3), np.int32), np.zeros(len(lengths))
-    best_labelled(leaves, starts, rules, root, nodes, scores)
-    cut = np.cumsum([0, *sizes]).tolist()
-    trees = [nodes[a:b] for a, b in pairwise(cut)]
-    sure = np.zeros(len(nodes))
+    cut = starts_of(sizes).tolist()
+    trees, scores, sure = [np.zeros((size, 3), np.int32) for size in sizes], np.zeros(len(lengths)), np.zeros(cut[-1])
+    chart = cky.chart_for(int(lengths.max()), k)
+    for i, n in enumerate(lengths.tolist()):
+        if n:
+            words = leaves[starts[i] : starts[i + 1]]
+            scores[i] = cky.best_chart(n, rules, root, words, cky.NO_SPANS, cky.ALL, chart)
+            cky.best_tree(n, rules, root, chart, trees[i])
     for which, words in _by_length(slots, starts):
         n = words.shape[1]
         spans = inside_outside(weights.leaves[words], weights.rules, np.ones(len(which)), spans=True).spans
         for column, i in enumerate(which.tolist()):
-            sure[cut[i] : cut[i + 1]] = spans[cell_numbers(n, trees[i][:, 1], trees[i][:, 2]), column]
+            sure[cut[i] : cut[i + 1]] = spans[cky.cell_numbers(n, trees[i][:, 1], trees[i][:, 2]), column]
     return trees, scores, np.minimum(sure, 1.0)
 
 

@@ -16,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from corpuscle.errors import InputError
+from corpuscle.grammar.sentences import bank_of_trees
 from corpuscle.grammar.tables import Symbols, TreeNodes
 from corpuscle.text.files import AnyPath, decode, open_bytes
 from corpuscle.text.layers import Layer
@@ -62,9 +63,9 @@ WHPP right IN TO FW
 """
 
 
-def _rules(lines: Mapping[int, str], path: AnyPath | None) -> dict[str, HeadRule]:
+def _rules(text: str, path: AnyPath | None) -> dict[str, HeadRule]:
     table: dict[str, HeadRule] = {}
-    for number, line in lines.items():
+    for number, line in enumerate(text.splitlines(), 1):
         fields = line.split()
         if not fields or line.startswith("#"):
             continue
@@ -76,13 +77,13 @@ def _rules(lines: Mapping[int, str], path: AnyPath | None) -> dict[str, HeadRule
     return {"*": HeadRule(True, {}), **table}
 
 
-PENN: HeadTable = _rules(dict(enumerate(_PENN.splitlines(), 1)), None)
+PENN: HeadTable = _rules(_PENN, None)
 LEFT: HeadTable = {"*": HeadRule(True, {})}
 
 
 def read_heads(path: AnyPath) -> HeadTable:
     """Read a table of heads."""
-    return _rules(dict(enumerate(decode(open_bytes(path), path).splitlines(), 1)), path)
+    return _rules(decode(open_bytes(path), path), path)
 
 
 def head_table(trees: Trees) -> HeadTable:
@@ -142,8 +143,5 @@ def to_dependencies(trees: Trees, table: HeadTable | None = None) -> Treebank:
                 names[word] = f"{labels[node]}:{labels[item] if item >= 0 else '_'}"
     for root in trees.roots.tolist():
         names[heads_of[root]] = "root"
-    bank = Treebank.from_sentences(words)
-    return bank.replace(
-        heads=heads.astype(bank.heads.dtype), relations=Layer.from_strings(names.tolist()),
-        xpos=Layer.from_strings([tag or "_" for tag in trees.word_tags]),
-    )  # fmt: skip
+    bank = bank_of_trees(trees)
+    return bank.replace(heads=heads.astype(bank.heads.dtype), relations=Layer.from_strings(names.tolist()))

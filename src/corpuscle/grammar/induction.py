@@ -1,11 +1,11 @@
 """What all inducers of brackets share: symbols for words, the same table of baselines, trees from brackets.
 
 A model is learned from words with tags (or word classes), not from trees, and gives every sentence a binary bracketing:
-a hypothesis about how it is built. Trees have the label X everywhere. The trees that know nothing are always shown
-beside: branching to the right or left, balanced, random, and to the right within the two parts of the top bracket.
+a hypothesis about how it is built. Trees have the label X everywhere. Baselines that know nothing are always shown
+too: branching to the right or left, balanced, random, and to the right within the two parts of the top bracket.
 
 How many brackets are right: these are sets of spans of two words or more, without punctuation; F1 = 2 hits / (found +
-gold), all sentences of at most so many words together. The whole sentence is a bracket in both; ``proper`` is without
+gold), all sentences of at most N words together. The whole sentence is a bracket in both; ``proper`` is without
 it, ``sentences`` the mean over sentences (published figures differ in this, and seldom say).
 
 Klein, "The unsupervised learning of natural language structure", 2005, section 2.2.
@@ -139,8 +139,9 @@ class BracketInducer(Model):
     """What all models do that give sentences brackets; one is this and a class of settings: ``fit(bank)``,
     ``brackets(bank)``, ``annotate(bank)``.
 
-    A class of it has the settings ``symbols``, ``strict``. Learned: ``symbols_``; ``known_``: classes of words, where
-    symbols have them; ``tag_map_``: how tags become universal ones. ``TAKES_VECTORS``: ``fit`` takes those of words.
+    A class of it has the settings ``symbols``, ``strict``, ``max_length``. Learned: ``symbols_``; ``known_``: classes
+    of words, where symbols have them; ``tag_map_``: how tags become universal ones. ``TAKES_VECTORS``: ``fit`` takes
+    vectors of words.
     """
 
     TAKES_VECTORS: ClassVar[bool] = False
@@ -197,10 +198,9 @@ class BracketInducer(Model):
         """Every sentence as a tree."""
         return trees_of(self.sentences(bank), self.brackets(bank, gold=gold))[0]
 
-    def _chosen_sentences(
-        self, bank: Treebank, sources: WordFeatures | None, tag_map: TagMap | None, most: int
-    ) -> Sentences:
-        """The sentences to learn from, of two words to ``most``; classes and map of tags are kept."""
+    def _chosen_sentences(self, bank: Treebank, sources: WordFeatures | None, tag_map: TagMap | None) -> Sentences:
+        """The sentences to learn from, of two words to ``max_length``; classes and map of tags are kept."""
+        most = self.settings["max_length"]
         self.tag_map_ = tag_map or TagMap.observed(bank)
         self.known_ = sources or WordFeatures.none()
         everything = Sentences.from_bank(bank, self.tag_map_, strict=self.settings["strict"])

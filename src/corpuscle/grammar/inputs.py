@@ -37,7 +37,7 @@ TAGS: Any = Setting(
 
 
 def read_with(function: str, help: str = "", **facts: Any) -> Any:
-    """What a function of this module reads."""
+    """An input that a function of this module reads."""
     return made_by(f"corpuscle.grammar.inputs:{function}", help, **facts)
 
 
@@ -45,9 +45,9 @@ def bracketed_trees(help: str = "", **facts: Any) -> Any:
     return read_with("read_trees", help, **facts)
 
 
-def tagged_words(default: Any = "-") -> Any:
+def tagged_words() -> Any:
     """Sentences, with tags if they are asked for or needed."""
-    return read_with("read_words", default=default, options={"tags": TAGS, "tagger": TAGGER})
+    return read_with("read_words", default="-", options={"tags": TAGS, "tagger": TAGGER})
 
 
 def read_trees(value: Any, model: Any, declared: Input) -> Trees:
@@ -80,7 +80,7 @@ def _is_brackets(path: str | PathLike[str]) -> bool:
     return text.lstrip()[:1] == "(" and text.count("(") == text.count(")") and text.rstrip()[-1:] == ")"
 
 
-def _escaped(sentences: Iterable[Iterable[str]], origin: Origin | None = None) -> Corpus:
+def _escaped(sentences: Iterable[Iterable[str]], origin: Origin | None) -> Corpus:
     """Words as they stand in trees, where brackets are others."""
     from corpuscle.text import Corpus
 

@@ -24,18 +24,18 @@ from corpuscle.grammar.kernels.vectors import Latent, States, TreeData, expect, 
 from corpuscle.grammar.parsing import Directions, Serving
 from corpuscle.grammar.settings import EmSettings
 from corpuscle.grammar.tables import TABLES, Counted, Tables, check_tables
-from corpuscle.learning import Checkpoint, partial
+from corpuscle.learning import Checkpoint, Learner, partial
 from corpuscle.measure.brackets import bracket_scores
 from corpuscle.model import ITEMS, Array, Kind, Record
 from corpuscle.random import Random
-from corpuscle.scale import Workers, chunks_of, workers
+from corpuscle.scale import Workers, chunks_of, starts_of, workers
 from corpuscle.settings import learned
 from corpuscle.text.heldout import item_hashes
 from corpuscle.text.trees import Trees
 
 _PSEUDO = 1e-3
 _NODES = 20_000
-"""Trees are learned from in chunks of about so many nodes."""
+"""Nodes in a chunk of trees to learn from."""
 _MIXES = (0.0, 0.05, 0.1, 0.2, 0.3, 0.5)
 
 STATES: dict[str, Array] = {
@@ -49,7 +49,6 @@ STATES: dict[str, Array] = {
 
 
 def zeros_like(states: States) -> States:
-    """Counts of nothing, in the shape of these."""
     return States(states.ranks, *(np.zeros_like(each) for each in states[1:]))
 
 
@@ -102,7 +101,7 @@ def serving_of(counts: States, tables: Tables, smoothing: float, real: np.ndarra
         (rule[r, :a, None, None] * sides[0][r, :a, :b, None] * sides[1][r, :a, None, :c]).ravel()
         for r, (a, b, c) in enumerate(zip(ranks[rules.parents], ranks[rules.lefts], ranks[rules.rights], strict=True))
     ]
-    starts = np.cumsum([0, *(len(block) for block in blocks)])[:-1].astype(np.int64)
+    starts = starts_of(map(len, blocks))[:-1]
     values = np.concatenate([np.empty(0), *blocks])
     latent = Latent(ranks, starts, values, pairs_for(rules, len(ranks)), most)
     return Serving(tables, latent, states.root, _directions(counts, tables), real)
@@ -146,7 +145,7 @@ def _both(some: tuple[States, float], others: tuple[States, float]) -> tuple[Sta
     return States(some[0].ranks, *sums), some[1] + others[1]
 
 
-class StateLearner:
+class StateLearner(Learner):
     """Expectation-maximisation, an iteration a sweep: ``counts`` are what was expected last."""
 
     def __init__(self, counted: Counted, tables: Tables, states: States, pool: Workers):
@@ -154,14 +153,9 @@ class StateLearner:
         self.chunks = pool.scatter(chunks(counted))
         self._found = 0.0
 
-    def steps(self, sweep: int) -> int:
-        return 1
-
-    def step(self, sweep: int, number: int) -> None:
-        self.counts, self._found = self.chunks.map_reduce(_expect, _both, (self.tables.rules, self.states))
-
     def finish(self, sweep: int) -> float:
-        """The next probabilities; returns the log probability of all trees by those before."""
+        """The expected counts and the next probabilities; returns the log probability of all trees before."""
+        self.counts, self._found = self.chunks.map_reduce(_expect, _both, (self.tables.rules, self.states))
         self.states = normalised(self.counts, self.tables)
         return self._found
 
@@ -171,7 +165,7 @@ class StateLearner:
     def restore(self, arrays: Mapping[str, np.ndarray], sweep: int, number: int) -> None:
         self.counts = States(*(np.array(arrays[f"states/{name}"]) for name in States._fields))
         self._found = float(arrays["logp"][0])
-        if sweep > 0 and number == 0:
+        if sweep > 0:
             self.states = normalised(self.counts, self.tables)
 
 

@@ -17,10 +17,9 @@ import numpy as np
 
 from corpuscle.engine.dp import cky
 from corpuscle.grammar.kernels import vectors as kernels
+from corpuscle.grammar.kernels.spans import BRACKETS
 from corpuscle.grammar.kernels.vectors import Items, Latent, Plain
 from corpuscle.grammar.tables import Tables
-
-_ONE = cky.rules_for([0], [0], [0], [0.0], 1)
 
 
 class Directions(NamedTuple):
@@ -87,7 +86,7 @@ def leaves_of(tables: Tables, entries: np.ndarray, bases: np.ndarray | None) -> 
     if bases is not None:
         fits = (tables.symbols.base[None, :] == bases[:, None]) | (bases[:, None] < 0)
         chosen = np.where(fits, weights, 0.0)
-        # A word that cannot have its tag: all words are alike to that tag.
+        # A word that cannot have its tag: all words have the same probability given that tag.
         alike = np.where(fits, 1.0 / np.maximum(tables.lexicon.by_tag.sum(), 1.0), 0.0)
         weights = np.where(chosen.any(axis=1, keepdims=True), chosen, alike)
     return np.concatenate([np.zeros((len(entries), tables.symbols.n_phrases)), weights], axis=1)
@@ -162,10 +161,14 @@ def _logs(serving: Serving, leaves: np.ndarray) -> tuple[cky.Rules, np.ndarray, 
 
 def best_of_pcfg(serving: Serving, leaves: np.ndarray) -> np.ndarray:
     """The most probable tree of the plain PCFG; ``leaves``: see ``leaves_of``."""
-    rules, root, leaves = _logs(serving, leaves)
+    return _best(*_logs(serving, leaves), cky.NO_SPANS)
+
+
+def _best(rules: cky.Rules, root: np.ndarray, leaves: np.ndarray, spans: np.ndarray) -> np.ndarray:
+    """The best tree by logarithms of weights, empty if there is none."""
     n, symbols = leaves.shape
     chart, tree = cky.chart_for(n, symbols), np.zeros((2 * n - 1, 3), np.int32)
-    if not cky.best_chart(n, rules, root, leaves, cky.NO_SPANS, cky.ALL, chart) > -math.inf:
+    if not cky.best_chart(n, rules, root, leaves, spans, cky.ALL, chart) > -math.inf:
         return tree[:0]
     cky.best_tree(n, rules, root, chart, tree)
     return tree
@@ -192,13 +195,9 @@ def _most_brackets(serving: Serving, shares: Shares, mix: float) -> np.ndarray:
     """The tree whose brackets have most shares in all; the whole sentence is a symbol of the treebank."""
     n, items = shares.n, shares.items(mix)
     items[-1, ~serving.real] = 0.0
-    symbols = items.argmax(axis=1)
-    scores = items.max(axis=1)
+    symbols, scores = items.argmax(axis=1), items.max(axis=1)
     scores[scores <= 0.0] = -math.inf
-    chart, tree = cky.chart_for(n, 1), np.zeros((2 * n - 1, 3), np.int32)
-    if not cky.best_chart(n, _ONE, np.zeros(1), np.zeros((n, 1)), scores, cky.ALL, chart) > -math.inf:
-        return tree[:0]
-    cky.best_tree(n, _ONE, np.zeros(1), chart, tree)
+    tree = _best(BRACKETS, np.zeros(1), np.zeros((n, 1)), scores)
     tree[:, 0] = symbols[cky.cell_numbers(n, tree[:, 1], tree[:, 2])]
     return tree
 

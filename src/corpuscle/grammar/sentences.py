@@ -1,7 +1,7 @@
 """Sentences as the inducers of brackets see them: tags, what is punctuation, where a sentence's top bracket may be.
 
 Trees are over words; punctuation is taken out first and put back last. The distances of words cannot tell where a tree
-is rooted, so the place of the top bracket comes from elsewhere: R is the number, among the words, of the first word of
+is rooted, so the place of the top bracket is decided separately: R is the number, among the words, of the first word of
 the right part. ``heuristic_tops``, on the whole sentence:
 
 1. from right to left, the first comma, semicolon or colon that has a verb before it, and behind it a noun (or pronoun)
@@ -143,11 +143,8 @@ _POINT = UNIVERSAL.index(PUNCTUATION)
 
 def bank_of_trees(trees: Trees) -> Treebank:
     """The words of trees, with the labels of the nodes right above them as XPOS."""
-    nodes = trees._word_nodes
-    labels = np.where(trees.preterminals[nodes], trees.labels.ids[nodes], 0).astype(np.int32)
-    tags = Layer(labels, trees.labels.vocab).strings()
-    starts = trees.words.sentence_starts.tolist()
-    return Treebank.from_sentences(trees.words, xpos=[tags[a:b] for a, b in pairwise(starts)])
+    tags = Layer.from_strings([tag or "_" for tag in trees.word_tags])
+    return Treebank.from_sentences(trees.words).replace(xpos=tags)
 
 
 @dataclass(frozen=True, eq=False)
@@ -212,18 +209,15 @@ class Sentences:
         tokens, _ = items_of(self.bank.corpus.sentence_starts, np.arange(len(self))[sentences])
         return Sentences._kept(bank, self.fine[tokens], self.universal[tokens], self.finite[tokens])
 
-    def marks(self) -> np.ndarray:
-        """Which tokens are commas, semicolons or colons, bool (n_tokens,)."""
-        names = np.array([form in _MARKS for form in self.bank.corpus.vocab.strings])
-        return names[self.bank.corpus.tokens] & ~self.kept
-
 
 def heuristic_tops(sentences: Sentences) -> np.ndarray:
     """R of each sentence, see the top: int64 (n_sentences,); 1 also where there are fewer than two words."""
-    verbs, nouns, marks = sentences.universal == _VERB, np.isin(sentences.universal, _NOUNS), sentences.marks()
+    corpus = sentences.bank.corpus
+    verbs, nouns = sentences.universal == _VERB, np.isin(sentences.universal, _NOUNS)
+    marks = np.array([form in _MARKS for form in corpus.vocab.strings])[corpus.tokens] & ~sentences.kept
     words_before = starts_of(sentences.kept)
     tops = np.ones(len(sentences), np.int64)
-    for which, (a, b) in enumerate(pairwise(sentences.bank.corpus.sentence_starts.tolist())):
+    for which, (a, b) in enumerate(pairwise(corpus.sentence_starts.tolist())):
         of_verbs = a + np.flatnonzero(verbs[a:b])
         if len(of_verbs) == 0:
             continue

@@ -22,7 +22,7 @@ class TreebankSettings(Settings):
     horizontal: int = setting("How many siblings a part of a split node remembers.", default=0, low=0, high=10)
     vertical: int = setting("How many levels a phrase knows, itself included.", default=1, low=1, high=5)
     rare_count: int = setting(
-        "Words seen at most so often are known by what they look like.", default=1, low=0, high=1000
+        "Words with at most N occurrences are known by what they look like.", default=1, low=0, high=1000
     )
     chain_weight: float = setting(
         "Weight of a word's own tag where a chain of nodes stands above it.", default=20.0, low=0.0
@@ -44,7 +44,7 @@ class PcfgSettings(TreebankSettings, Parallel):
 
 
 _STATES: Any = setting("Hidden states of a symbol at most.", default=8, low=1, high=64)
-_NODES_A_STATE: Any = setting("A symbol has a state for each of so many nodes.", default=10, low=1)
+_NODES_A_STATE: Any = setting("A symbol has a state for every N nodes.", default=10, low=1)
 _MIX: Any = setting("Weight of the PCFG when a tree is chosen.", default=0.1, low=0.0, high=1.0)
 _STRICT: Any = setting("A tag without a universal one, or one that is new, is an error.", default=False)
 """What several methods have in common."""
@@ -76,7 +76,7 @@ class SpectralSettings(TreebankSettings, Seeded, Parallel):
     )
     inside: tuple[str, ...] = setting("What is looked at in a node's own tree.", default=INSIDE[:8], choices=INSIDE)
     outside: tuple[str, ...] = setting("What is looked at around it.", default=OUTSIDE[:7], choices=OUTSIDE)
-    kappa: float = setting("Features are scaled as if seen so much more often.", default=5.0, low=0.0)
+    kappa: float = setting("Pseudo-count of features when they are scaled.", default=5.0, low=0.0)
     smoothing: float = setting("A rule's moments weigh sqrt(n) to this number.", default=10.0, low=0.0)
     rank_tolerance: float = setting(
         "Singular values below this share of the largest do not count.", default=0.01, low=0.0, below=1.0
@@ -103,7 +103,7 @@ class TreeMetricSettings(Seeded, Parallel):
     kernel: str = setting("They share it by how near they are, or all alike.", default="graded",
                           choices=("graded", "binary"))  # fmt: skip
     max_distance: int = setting("Words farther apart are as far as this.", default=40, low=1, high=200)
-    max_length: int = setting("Learn from sentences of at most so many words.", default=200, low=2, high=200)
+    max_length: int = setting("Learn from sentences of at most N words.", default=200, low=2, high=200)
     backoff: float = setting("Classes within tags: as many pairs count for the tags.", default=200.0, above=0.0)
     min_count: int = setting("Classes within tags: rarer ones are the tag alone.", default=100, low=1)
     edge: str = setting("Lengths of edges: means over words, or least squares.", default="mean",
@@ -127,11 +127,11 @@ class CcmSettings(Seeded, Parallel):
     strict: bool = _STRICT
     symbols: str = setting("What strings are of: universal or fine tags, word classes, or both.", default="fine",
                            choices=SYMBOLS)  # fmt: skip
-    max_length: int = setting("Learn from sentences of at most so many words.", default=10, low=2, high=100)
+    max_length: int = setting("Learn from sentences of at most N words.", default=10, low=2, high=100)
     start: str = setting("Brackets at first: by random splits, in the mean, or drawn at random.", default="splits",
                          choices=("splits", "random"))  # fmt: skip
-    constituents: float = setting("Every string and context counts so much as a bracket.", default=2.0, above=0.0)
-    distituents: float = setting("And so much as none.", default=8.0, above=0.0)
+    constituents: float = setting("Pseudo-count of every string and context as a bracket.", default=2.0, above=0.0)
+    distituents: float = setting("Pseudo-count of every string and context as no bracket.", default=8.0, above=0.0)
     empty_spans: bool = setting("Empty spans are strings that are no brackets.", default=False)
     iterations: int = setting("Iterations at most.", default=40, low=0, high=10_000)
     tolerance: float = setting("Stop when the objective gains less, as a share.", default=1e-5, low=0.0)

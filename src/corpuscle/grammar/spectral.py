@@ -52,7 +52,7 @@ from corpuscle.grammar.settings import SpectralSettings
 from corpuscle.grammar.tables import TABLES, Counted, Tables, check_tables
 from corpuscle.learning import Checkpoint
 from corpuscle.model import ITEMS, Array, Arrays, Container, Kind, Record
-from corpuscle.scale import each, workers
+from corpuscle.scale import each, starts_of, workers
 from corpuscle.settings import learned
 from corpuscle.text.trees import Trees
 
@@ -311,7 +311,7 @@ def operators_of(counted: Counted, tables: Tables, moments: Moments, smoothing: 
         means = [around[a, : ranks[a]], as_left[b, : ranks[b]], as_right[c, : ranks[c]]]
         mean = _smooth(*views, means, smoothing) * (len(rows) / sizes[a])
         blocks.append(np.einsum("ku,klr->ulr", inverse[a, : ranks[a], : ranks[a]], mean).ravel())
-    starts = np.cumsum([0, *(len(block) for block in blocks)])[:-1].astype(np.int64)
+    starts = starts_of(map(len, blocks))[:-1]
     root = np.zeros((n_symbols, moments.inside.shape[1]))
     np.add.at(root, symbols[counted.roots], moments.inside[counted.roots])
     tags = np.flatnonzero(counted.pairs >= 0)
@@ -392,9 +392,7 @@ class SpectralGrammar(SpectralSettings, TreebankGrammar):
         tune_mix(self, dev)
         return self
 
-    def _moments(
-        self, trees: Trees, counted: Counted, inside: Features | None = None, outside: Features | None = None
-    ) -> Moments:
+    def _moments(self, trees: Trees, counted: Counted, inside: Features | None, outside: Features | None) -> Moments:
         nodes, tables = counted.nodes, self.tables_
         heads = binary_heads(nodes, tables.symbols, head_table(trees))
         tags = nodes.words >= 0

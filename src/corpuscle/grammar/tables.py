@@ -33,6 +33,7 @@ from scipy.sparse import csr_array
 
 from corpuscle.engine.dp.cky import Rules, rules_for
 from corpuscle.errors import warn
+from corpuscle.hashing import find
 from corpuscle.model import Array, Container, vocab_arrays
 from corpuscle.text.corpus import Corpus, starts_of
 from corpuscle.text.layers import Layer
@@ -220,6 +221,11 @@ def signatures_of(word: str) -> list[str]:
     return [*(f"{shape}>{end}" for end in ends), f"{shape}>"]
 
 
+def _members(groups: np.ndarray, count: int) -> csr_array:
+    """Which group each item is in: 0 and 1, (n_items, n_groups)."""
+    return csr_array((np.ones(len(groups)), (np.arange(len(groups)), groups)), shape=(len(groups), count))
+
+
 class Lexicon:
     """Counts of tags with words.
 
@@ -240,16 +246,11 @@ class Lexicon:
         self._look_number = np.array(look_of, np.int64)
         self.by_tag = np.asarray(counts.sum(axis=0)).ravel()
         self._by_base = np.bincount(self._base, self.by_tag, len(symbols.bases))
-        self._to_base = csr_array(
-            (np.ones(len(self._base)), (np.arange(len(self._base)), self._base)),
-            shape=(len(self._base), len(symbols.bases)),
-        )
+        self._to_base = _members(self._base, len(symbols.bases))
         of_entry = np.asarray(counts.sum(axis=1)).ravel()
         of_look = np.bincount(self._look_number, of_entry, len(looks))
         self._share = of_entry / np.maximum(of_look[self._look_number], 1e-300)
-        looking = csr_array(
-            (np.ones(len(look_of)), (look_of, np.arange(len(look_of)))), shape=(len(looks), len(look_of))
-        )
+        looking = csr_array(_members(self._look_number, len(looks)).T)
         self._looks_by_base = (looking @ counts @ self._to_base).toarray() / np.maximum(self._by_base, 1e-300)
 
     @classmethod
@@ -330,10 +331,6 @@ class Tables(NamedTuple):
             "lexicon/tags": table.indices.astype(np.int32), "lexicon/counts": table.data,
         }  # fmt: skip
 
-    def extra(self) -> dict[str, Any]:
-        """What the header says."""
-        return {"phrases": self.symbols.n_phrases, "tags": len(self.symbols.base)}
-
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, Any], n_phrases: int, chains: float, classes: float) -> Tables:
         """From arrays that have been validated."""
@@ -399,10 +396,8 @@ def _pairs(nodes: TreeNodes, entries: np.ndarray, tables: Tables) -> np.ndarray:
     width = table.shape[1]
     keys = np.repeat(np.arange(table.shape[0]), np.diff(table.indptr)) * width + table.indices
     tags = nodes.words >= 0
-    wanted = entries[nodes.words[tags]] * width + nodes.symbols[tags] - n_phrases
-    at = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
     pairs = np.full(len(tags), -1, np.int64)
-    pairs[tags] = np.where(keys[at] == wanted, at, -1)
+    pairs[tags] = find(entries[nodes.words[tags]] * width + nodes.symbols[tags] - n_phrases, keys)
     return pairs
 
 
@@ -438,15 +433,10 @@ def number_nodes(binary: Trees, tables: Tables) -> tuple[Counted, np.ndarray, np
     tree = np.repeat(np.arange(len(binary)), np.diff(nodes.tree_starts))
     unknown = (symbols < 0) | (tags != (symbols >= tables.symbols.n_phrases))
     nodes = nodes._replace(symbols=np.maximum(symbols, tables.symbols.n_phrases * tags).astype(np.int32))
-    rules = np.full(len(tags), -1, np.int64)
     known = (tables.rules.lefts.astype(np.int64) * n + tables.rules.rights) * n + tables.rules.parents
     wanted = (nodes.symbols[nodes.lefts].astype(np.int64) * n + nodes.symbols[nodes.rights]) * n + nodes.symbols
-    if len(known):
-        at = np.minimum(np.searchsorted(known, wanted), len(known) - 1)
-        rules = np.where(~tags & (known[at] == wanted), at, -1)
+    rules = np.where(tags, -1, find(wanted, known))
     unknown |= ~tags & (rules < 0)
-    starts = binary.words.sentence_starts
-    entries = [tables.lexicon.entries(binary.words.words(i)) for i in range(len(starts) - 1)]
-    all_entries = np.concatenate([np.empty(0, np.int64), *entries])
+    entries = np.concatenate([np.empty(0, np.int64), *map(tables.lexicon.entries, binary.words)])
     whole = np.bincount(tree, unknown, len(binary)) == 0
-    return Counted(nodes, rules, _pairs(nodes, all_entries, tables)), all_entries, whole
+    return Counted(nodes, rules, _pairs(nodes, entries, tables)), entries, whole

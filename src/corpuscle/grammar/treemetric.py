@@ -44,7 +44,7 @@ import numpy as np
 from corpuscle.engine.linalg import unit_rows
 from corpuscle.errors import SettingError, warn
 from corpuscle.grammar.induction import INDUCED, LONGEST, BracketInducer, Brackets, check_induced
-from corpuscle.grammar.kernels.minimum_evolution import Found, Metric, shortest_trees
+from corpuscle.grammar.kernels.minimum_evolution import LEAST_SQUARES, MEAN, Found, Metric, shortest_trees
 from corpuscle.grammar.kernels.spans import BRACKETS
 from corpuscle.grammar.sentences import (
     Sentences,
@@ -212,20 +212,19 @@ def _values_of_tag(tag: int, broadcast: tuple[Words, Estimator, np.ndarray]) -> 
 
 
 _WORK = 200_000
-"""Chunks of sentences have about so many words to the fourth."""
+"""The sum of the fourth powers of lengths in a chunk of sentences."""
 _TRUST = 3.0
 """How much likelier, as a logarithm, the place of the rule is, where others are possible."""
 _PRIOR = 5.0
-"""Gaps of a pair of tags count as if so many more had been seen, as likely as the two tags alone make them."""
-_ESTIMATORS = ("mean", "least-squares")
+"""The pseudo-count of gaps of a pair of tags, distributed as the two tags alone predict."""
 
 
 class TreeMetric(TreeMetricSettings, BracketInducer):
     """Brackets by additive distances.
 
-    Learned: ``distances_`` float64 (symbols, symbols, distance + 1), between a symbol and another so many words behind
-    it; ``gap_symbols_`` and ``gaps_`` float64 (gap symbols, gap symbols), log p(boundary); ``gap_kind_``: these
-    are fine tags, or classes where the text had no tags.
+    Learned: ``distances_`` float64 (symbols, symbols, distance + 1), between a symbol and another one, by the number
+    of words from the first to the second; ``gap_symbols_`` and ``gaps_`` float64 (gap symbols, gap symbols), log
+    p(boundary); ``gap_kind_``: these are fine tags, or classes where the text had no tags.
     """
 
     KIND: ClassVar[Kind] = Kind(
@@ -263,7 +262,7 @@ class TreeMetric(TreeMetricSettings, BracketInducer):
     ) -> Self:
         """Learn from words with tags; ``vectors``: of words, a row for each of a vocabulary (default: learned from the
         same words by canonical correlation); ``sources``: classes of words, see ``class_sources``."""
-        sentences = self._chosen_sentences(bank, sources, tag_map, self.max_length)
+        sentences = self._chosen_sentences(bank, sources, tag_map)
         self.symbols_ = WordSymbols.learn(sentences, self.symbols, self.known_, self.min_count)
         symbols = self.symbols_.of(sentences, self.symbols, self.known_).astype(np.int64)
         vocab, matrix = self._own_vectors(bank.corpus) if vectors is None else vectors
@@ -373,17 +372,14 @@ def _check(loaded: Container) -> None:
         raise ValueError("it does not say what stands beside boundaries")
 
 
-Job = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, bool]
-
-
-def _find(job: Job, model: TreeMetric) -> Found:
+def _find(job: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, bool], model: TreeMetric) -> Found:
     symbols, gaps, starts, tops, confidence = job
     lengths = np.diff(starts)
     rows = [model._roots(gaps[a:b], top) for a, b, top in zip(starts[:-1], starts[1:], tops.tolist(), strict=True)]
     roots, root_starts = np.concatenate([np.zeros(0), *rows]), starts_of(lengths + 1)
     found = _room(int(np.maximum(lengths - 1, 0).sum()), len(symbols), len(lengths))
     lean = model.lean * np.log(np.maximum(np.arange(LONGEST + 1), 1.0))
-    estimator, risk = _ESTIMATORS.index(model.edge), int(model.decode == "risk")
+    estimator, risk = MEAN if model.edge == "mean" else LEAST_SQUARES, int(model.decode == "risk")
     metric = Metric(model.distances_, model.boundaries * model.gaps_, lean, estimator, model.temperature, risk)
     shortest_trees((symbols, gaps), starts, roots, root_starts, metric, BRACKETS, confidence, found)
     if model.top_bracket == "free":

@@ -36,14 +36,14 @@ from corpuscle.grammar.kernels.spans import fill_gammas
 from corpuscle.learning import Learner
 from corpuscle.model import Array
 from corpuscle.random import purpose_id, stream
-from corpuscle.scale import Chunks
+from corpuscle.scale import Chunks, starts_of
 
 if TYPE_CHECKING:
     from corpuscle.grammar.common import CommonGrammar
 
 _SMALLEST = 1e-8
 _TOKENS = 40_000
-"""Chunks of sentences have about so many words."""
+"""Words in a chunk of sentences."""
 
 
 class Grammar(NamedTuple):
@@ -128,7 +128,6 @@ def chunks_of_language(language: int, sentences: Sequence[np.ndarray]) -> list[C
 
 
 def expect(chunk: Chunk, weights: Sequence[Weights]) -> Counts:
-    """Expected counts of a chunk."""
     own = weights[chunk.language]
     found = inside_outside(own.leaves[chunk.words], own.rules, chunk.times)
     tokens = found.words.reshape(chunk.words.size, -1)[chunk.order]
@@ -264,20 +263,16 @@ class GrammarLearner(Climber):
             Grammar(self.common.emits + own.emits, self.common.pairs + own.pairs, model.word_prior + own.words)
             for own in counts
         ]
-        if model.estimate == "common":
-            self._move(priors)
+        if model.estimate == "common":  # the common grammar moves towards the rows of all languages
+            moved = []
+            for name, rows, (shape, rate) in zip(Common._fields, self.common, priors, strict=True):
+                logs = sum(getattr(grammar.logs(), name) for grammar in self.grammars)
+                for _ in range(model.common_steps):
+                    rows = dirichlet_step(rows, logs, len(self.grammars), shape, rate)
+                moved.append(rows)
+            self.common = Common(*moved)
         self.values = np.array([self.values[1], value if sweep >= self.annealing else np.nan])
         return value
-
-    def _move(self, priors: Sequence[tuple[float, float]]) -> None:
-        """Move the common grammar towards the rows of all languages."""
-        moved = []
-        for name, rows, (shape, rate) in zip(Common._fields, self.common, priors, strict=True):
-            logs = sum(getattr(grammar.logs(), name) for grammar in self.grammars)
-            for _ in range(self.model.common_steps):
-                rows = dirichlet_step(rows, logs, len(self.grammars), shape, rate)
-            moved.append(rows)
-        self.common = Common(*moved)
 
     def state(self) -> dict[str, np.ndarray]:
         return super().state() | arrays_of(self.common, self.grammars)
@@ -303,7 +298,7 @@ def arrays_of(common: Common, grammars: Sequence[Grammar]) -> dict[str, np.ndarr
 
 
 def restored_grammars(arrays: Mapping[str, np.ndarray], sizes: Sequence[int]) -> tuple[Common, list[Grammar]]:
-    bounds = np.cumsum([0, *sizes])
+    bounds = starts_of(sizes)
     grammars = [
         Grammar(np.array(arrays["emits"][i]), np.array(arrays["pairs"][i]),
                 np.array(arrays["words"][:, bounds[i] : bounds[i + 1]]))

@@ -341,7 +341,7 @@ _PUNCTUATION: Any = setting(
     default="auto",
     choices=("auto", "penn", "form", "none"),
 )
-_MAX_LENGTH: Any = setting("Only sentences of at most so many words.", default=None, low=1, high=MOST)
+_MAX_LENGTH: Any = setting("Only sentences of at most N words.", default=None, low=1, high=MOST)
 
 
 @evaluates(
@@ -546,33 +546,24 @@ def doubts(model: Any, text: Treebank = treebank(raw=True), *, tagger: Any, n: i
 
 def warm() -> None:
     """Compile every kernel of this task by running it on a few words."""
-    from corpuscle.grammar import (
-        CommonGrammar,
-        ConstituentContext,
-        EmGrammar,
-        Pcfg,
-        Sentences,
-        SpectralGrammar,
-        TreeMetric,
-        bank_of_trees,
-        branching,
-        heuristic_tops,
-    )
+    from corpuscle import grammar
     from corpuscle.text import parse_brackets
 
     trees = parse_brackets(["(S (NP (D a) (N b)) (VP (V c)))", "(S (NP (D a) (N d)) (VP (V c) (NP (D a) (N b))))"] * 5)
-    for model in (Pcfg(decode="best"), EmGrammar(states=2, iterations=1), SpectralGrammar(states=2, decode="brackets")):
+    em, spectral = grammar.EmGrammar(states=2, iterations=1), grammar.SpectralGrammar(states=2, decode="brackets")
+    for model in (grammar.Pcfg(decode="best"), em, spectral):
         model.fit(trees)
         model.parse(trees.words)
         model.best_trees(trees.words[:2], 2)
         model.sample_trees(trees.words[:1], 1)
         model.probability(trees)
         model.replace(decode="rules").fit(trees).parse(trees.words[:1])
-    CommonGrammar(nonterminals=2, restarts=1, annealing=0, iterations=2).fit([trees.words]).parse(trees.words)
+    several = grammar.CommonGrammar(nonterminals=2, restarts=1, annealing=0, iterations=2)
+    several.fit([trees.words]).parse(trees.words)
     tagged = trees.relabel(lambda label: {"D": "DET", "N": "NOUN", "V": "VERB"}.get(label, label))
-    bank = bank_of_trees(tagged)
-    sentences = Sentences.from_bank(bank)
-    TreeMetric(dimensions=2, rank=1, decode="risk").fit(bank).brackets(bank)
-    branching("random", sentences.lengths, heuristic_tops(sentences))
+    bank = grammar.bank_of_trees(tagged)
+    sentences = grammar.Sentences.from_bank(bank)
+    grammar.TreeMetric(dimensions=2, rank=1, decode="risk").fit(bank).brackets(bank)
+    grammar.branching("random", sentences.lengths, grammar.heuristic_tops(sentences))
     for start in ("splits", "random"):
-        ConstituentContext(start=start, iterations=1, decode="risk").fit(bank).brackets(bank)
+        grammar.ConstituentContext(start=start, iterations=1, decode="risk").fit(bank).brackets(bank)

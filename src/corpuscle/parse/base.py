@@ -4,17 +4,17 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
 import numpy as np
 
 from corpuscle import model as container
+from corpuscle.catalogue import find, home_of
 from corpuscle.errors import SettingError, warn
 from corpuscle.learning import Checkpoint, Shuffled
 from corpuscle.model import Array
-from corpuscle.parse.decoding import Parses, Ranked, chunks_for, joined, parse_chunk, rank_chunk, related
+from corpuscle.parse.decoding import Parses, Ranked, chunks_for, joined, parse_chunk, rank_chunk, related, with_ranks
 from corpuscle.parse.kernels.features import Layers
 from corpuscle.parse.kernels.training import learn_relations
 from corpuscle.parse.settings import BranchingSettings
@@ -32,18 +32,20 @@ _COLUMNS = {"tags": "UPOS", "xpos": "XPOS", "lemmas": "LEMMA", "features": "FEAT
 
 
 class DependencyParser(container.Model):
-    """What all parsers of sentences do; a parser is this and a class of settings, with what its ``_work`` needs and,
+    """What all parsers of sentences do; a parser is this and a class of settings, with what its ``WORK`` needs and,
     if it learns relations, the settings ``relation_bits`` and ``seed``.
 
     Learned: ``relation_weights_`` float32 (2^relation_bits, relations), both 0 without relations; ``relations_``: a
     ``Vocab`` of their names; ``tag_layers_``: which layers it takes for tags; ``sources_``: which others stand beside
     forms; ``known_``: what raw text says of words; ``tagger_``: a tagger for words without tags, or None.
 
-    ``KNOWS_WORDS``: its ``fit`` takes what raw text says of words; ``CALIBRATED``: it knows how likely its arcs are.
+    ``KNOWS_WORDS``: its ``fit`` takes what raw text says of words; ``CALIBRATED``: it knows how likely its arcs are;
+    ``WORK``: what finds the best tree, and the k best trees, of the sentences of a job.
     """
 
     KNOWS_WORDS: ClassVar[bool] = False
     CALIBRATED: ClassVar[bool] = False
+    WORK: ClassVar[tuple[Callable[..., Parses], Callable[..., Ranked]]] = (parse_chunk, rank_chunk)
 
     relation_weights_: np.ndarray = learned()
     relations_: Vocab = learned()
@@ -65,15 +67,15 @@ class DependencyParser(container.Model):
 
     def parse(self, bank: Treebank, *, confidence: bool = False) -> Parses:
         """The best tree of every sentence; ``confidence``: also how likely each of its arcs is."""
-        return joined(Parses, self.spread(self._work()[0], self._jobs(bank, int(confidence))))
+        return joined(Parses, self.spread(self.WORK[0], self._jobs(bank, int(confidence))))
 
     def ranked(self, bank: Treebank, k: int) -> Ranked:
         """The k best trees of every sentence with their relations, as flat arrays."""
-        return joined(Ranked, self.spread(self._work()[1], self._jobs(bank, k)))
+        self.check_ranking()
+        return joined(Ranked, self.spread(self.WORK[1], self._jobs(bank, k)))
 
-    def _work(self) -> tuple[Callable[..., Parses], Callable[..., Ranked]]:
-        """What finds the best tree, and what the best trees, of the sentences of a job."""
-        return parse_chunk, rank_chunk
+    def check_ranking(self) -> None:
+        """Raise a ``SettingError`` if only the best tree can be found."""
 
     def _jobs(self, bank: Treebank, wanted: int) -> list[Any]:
         """The sentences in parts, as workers get them; ``wanted``: see ``Chunk``."""
@@ -98,17 +100,9 @@ class DependencyParser(container.Model):
     def best_trees(self, bank: Treebank, k: int) -> Treebank:
         """Every sentence with its k best trees, one after the other, with ``# rank`` and ``# score`` comments."""
         ranked = self.ranked(bank, k)
-        counts = np.maximum(ranked.counts, 1)  # an empty sentence stays
-        repeated = bank.select(np.repeat(np.arange(len(bank)), counts))
-        ranks = np.concatenate([np.arange(1, count + 1) for count in counts] or [np.zeros(0, np.int64)])
-        scores = np.zeros(len(ranks))
-        scores[repeated.corpus.lengths > 0] = ranked.scores
-        comments = tuple(
-            (*of_sentence, f"# rank = {rank}", f"# score = {score:.6f}")
-            for of_sentence, rank, score in zip(repeated.comments, ranks.tolist(), scores.tolist(), strict=True)
-        )
-        annotated = repeated.replace(heads=ranked.heads, relations=self._named(ranked.relations))
-        return dataclasses.replace(annotated, comments=comments)
+        notes = ((f"# score = {score:.6f}",) for score in ranked.scores.tolist())
+        repeated = with_ranks(bank, ranked.counts, notes, ("# score = 0.000000",))
+        return repeated.replace(heads=ranked.heads, relations=self._named(ranked.relations))
 
     def _named(self, relations: np.ndarray) -> Layer:
         if not len(self.relations_.strings[FIRST:]):
@@ -119,7 +113,7 @@ class DependencyParser(container.Model):
         """The best relations of given trees, int32 (n_words,)."""
         return related(self._layers(bank), np.arange(len(bank)), heads.astype(np.int32), self)
 
-    def _layers(self, bank: Treebank) -> Any:
+    def _layers(self, bank: Treebank) -> Layers:
         """What the parser sees of sentences, none of which is too long or lacks its tags."""
         bank.check_lengths(LONGEST)
         for names, needed in ((self.tag_layers_, True), (self.sources_, False)):
@@ -132,7 +126,7 @@ class DependencyParser(container.Model):
                 warn(reason)  # a few words may well have none
         return layers_of(bank, self.tag_layers_, self.sources_, self.known_, self.distance)
 
-    def _learn_relations(self, layers: Any, bank: Treebank, passes: int, checkpoint: Checkpoint) -> None:
+    def _learn_relations(self, layers: Layers, bank: Treebank, passes: int, checkpoint: Checkpoint) -> None:
         """Learn the names of arcs from a treebank, if all of its words have one."""
         self._forget_relations()
         names, ids = bank.relations.vocab.strings[FIRST:], (bank.relations.ids - FIRST).astype(np.int32)
@@ -143,7 +137,7 @@ class DependencyParser(container.Model):
         self.relations_, self.relation_weights_ = Vocab.from_words([]), np.zeros((0, 0), np.float32)
 
     def _relation_weights(
-        self, layers: Any, bank: Treebank, ids: np.ndarray, names: list[str], passes: int, checkpoint: Checkpoint
+        self, layers: Layers, bank: Treebank, ids: np.ndarray, names: list[str], passes: int, checkpoint: Checkpoint
     ) -> None:
         """Learn the weights of relations from trees; ``ids`` int32 (n_words,): that of each arc, -1 if not known."""
         known = bank.heads.astype(np.int32), ids, bank.corpus.sentence_starts
@@ -153,8 +147,9 @@ class DependencyParser(container.Model):
         self.relations_, self.relation_weights_ = Vocab.from_words(names), learner.mean()
 
 
-def check_weights(model: Any, arrays: Mapping[str, np.ndarray]) -> None:
+def check_weights(loaded: container.Container) -> None:
     """Raise a ``ValueError`` if tables of weights do not have the size that the settings of their parser say."""
+    model, arrays = find(str(home_of(loaded.kind))).restored(loaded.described), loaded.arrays
     if len(arrays["weights"]) != 1 << model.hash_bits:
         raise ValueError("its table of weights does not fit its settings")
     if arrays["relation_weights"].shape[1] and len(arrays["relation_weights"]) != 1 << model.relation_bits:

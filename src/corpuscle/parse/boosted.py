@@ -22,6 +22,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from corpuscle import model as container
+from corpuscle.catalogue import find, home_of
 from corpuscle.parse.base import DependencyParser
 from corpuscle.parse.decoding import Chunk, Parses, Ranked, parse_chunk, rank_chunk
 from corpuscle.parse.kernels.features import Layers
@@ -33,8 +34,7 @@ from corpuscle.parse.settings import BoostSettings
 from corpuscle.text.heldout import item_hashes
 from corpuscle.text.treebank import Treebank
 
-_CLASSIFIERS: dict[str, type[PairClassifier]] = {each.KIND.name: each for each in (PairParser, ProjectedParser)}
-
+_PARSERS = {"base": (MstParser.KIND,), "pairs": (PairParser.KIND, ProjectedParser.KIND)}
 # ---- the weight
 
 
@@ -92,6 +92,14 @@ def best_point(pieces: Sequence[Sequence[tuple[float, float]]], high: float) -> 
     return best, point
 
 
+def _parse_chunk(task: tuple[Layers, Chunk], parser: BoostedParser) -> Parses:
+    return parse_chunk(task[1], parser.base, partial(parser.add_to, task[0]))
+
+
+def _rank_chunk(task: tuple[Layers, Chunk], parser: BoostedParser) -> Ranked:
+    return rank_chunk(task[1], parser.base, partial(parser.add_to, task[0]))
+
+
 class BoostedParser(BoostSettings, DependencyParser):
     """Two parsers in one: ``base``, graph-based, and ``pairs``, a classifier of pairs.
 
@@ -102,8 +110,9 @@ class BoostedParser(BoostSettings, DependencyParser):
         "parse.boosted",
         1,
         {"weight": container.Array("float64", (1,), low=0.0, finite=True)} | container.ITEMS,
-        components={"base": (MstParser.KIND,), "pairs": (PairParser.KIND, ProjectedParser.KIND)},
+        components=_PARSERS,
     )
+    WORK = (_parse_chunk, _rank_chunk)
 
     def __init__(self, base: MstParser, pairs: PairClassifier, **settings: Any):
         super().__init__(**settings)
@@ -148,13 +157,8 @@ class BoostedParser(BoostSettings, DependencyParser):
                 plain = room.arcs.copy()
                 yield sentence, best_at
 
-    def ranked(self, bank: Treebank, k: int) -> Ranked:
-        """The k best trees of every sentence with their relations, as flat arrays."""
+    def check_ranking(self) -> None:
         self.base.check_ranking()
-        return super().ranked(bank, k)
-
-    def _work(self) -> tuple[Callable[..., Parses], Callable[..., Ranked]]:
-        return _parse_chunk, _rank_chunk
 
     def _jobs(self, bank: Treebank, wanted: int) -> list[Any]:
         layers = self.pairs._layers(bank)
@@ -178,19 +182,10 @@ class BoostedParser(BoostSettings, DependencyParser):
     @classmethod
     def from_container(cls, loaded: container.Container) -> BoostedParser:
         """The model of a file that has been read and validated."""
-        pairs = loaded.component("pairs")
+        base, pairs = (find(str(home_of(each.kind))).from_container(each) for each in map(loaded.component, _PARSERS))
         settings = {name: value for name, (value, origin) in loaded.described.items() if origin == "given"}
-        base = MstParser.from_container(loaded.component("base"))
-        self = cls(base, _CLASSIFIERS[pairs.kind].from_container(pairs), **settings)
+        self = cls(base, pairs, **settings)
         self.provenance_, self.weight_ = dict(loaded.provenance), float(loaded.arrays["weight"][0])
         self.items_ = loaded.arrays.get("items/training", self.items_)
         self.tuning_items_ = loaded.arrays.get("items/tuning", self.tuning_items_)
         return self
-
-
-def _parse_chunk(task: tuple[Layers, Chunk], parser: BoostedParser) -> Parses:
-    return parse_chunk(task[1], parser.base, partial(parser.add_to, task[0]))
-
-
-def _rank_chunk(task: tuple[Layers, Chunk], parser: BoostedParser) -> Ranked:
-    return rank_chunk(task[1], parser.base, partial(parser.add_to, task[0]))

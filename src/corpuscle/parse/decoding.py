@@ -1,12 +1,13 @@
 """From the words of some sentences to their trees: the work that parsers share out among workers, chunk by chunk.
 
 A chunk is some sentences of the same ``Layers``. A sentence of more than ``PAIRED`` words is parsed by its arcs alone,
-whatever stands beside it.
+whatever the order of the parser.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+import dataclasses
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple, TypeVar
 
@@ -16,6 +17,7 @@ from corpuscle.engine.dp import charts, spanning
 from corpuscle.parse.kernels.features import Layers
 from corpuscle.parse.kernels.training import Decoding, Room, best_trees, decode, relate, room_for, score
 from corpuscle.scale import chunks_of
+from corpuscle.text.treebank import Treebank
 
 PAIRED = 300
 """Longer sentences are parsed without pairs of modifiers."""
@@ -59,6 +61,21 @@ _NONE: dict[type, Any] = {
 def joined(kind: type[T], parts: Iterable[T]) -> T:
     """``Parses`` or ``Ranked`` of consecutive sentences in one."""
     return kind(*(np.concatenate(columns) for columns in zip(_NONE[kind], *parts, strict=True)))
+
+
+def with_ranks(
+    bank: Treebank, counts: np.ndarray, notes: Iterable[tuple[str, ...]], of_empty: tuple[str, ...] = ()
+) -> Treebank:
+    """Every sentence once for each of its trees, with ``# rank`` and the ``notes`` of the tree as comments; an empty
+    sentence stays, with ``of_empty``."""
+    rest = iter(notes)
+    added: list[tuple[str, ...]] = []
+    for count in counts.tolist():
+        ranked = [(f"# rank = {rank}", *next(rest)) for rank in range(1, count + 1)]
+        added += ranked or [("# rank = 1", *of_empty)]
+    repeated = bank.select(np.repeat(np.arange(len(bank)), np.maximum(counts, 1)))
+    comments = tuple((*before, *more) for before, more in zip(repeated.comments, added, strict=True))
+    return dataclasses.replace(repeated, comments=comments)
 
 
 class Chunk(NamedTuple):
@@ -107,7 +124,7 @@ def parse_chunk(chunk: Chunk, parser: Any, add: Add | None = None) -> Parses:
         tree = np.zeros(n, np.int32)
         scores.append(decode(n, decoding, room, tree) if n else 0.0)
         if n and chunk.wanted:
-            likely.append(_confidence(n, tree, decoding, room, parser.temperature_))
+            likely.append(_confidence(n, tree, decoding, room, [parser.temperature_])[:, 0])
         heads.append(tree)
     return parses_of(chunk, parser, heads, scores, likely)
 
@@ -152,28 +169,27 @@ def temper_chunk(chunk: Chunk, parser: Any) -> tuple[np.ndarray, np.ndarray]:
     heads, likely = [], []
     for n, decoding, room in _scored(chunk, parser):
         if n:
-            tree, inner = np.zeros(n, np.int32), slice(n + 1)
+            tree = np.zeros(n, np.int32)
             decode(n, decoding, room, tree)
-            arcs, siblings = room.arcs[inner, inner].copy(), room.siblings[inner, inner, inner].copy()
-            columns = []
-            for temperature in TEMPERATURES:
-                room.arcs[inner, inner], room.siblings[inner, inner, inner] = arcs, siblings
-                columns.append(_confidence(n, tree, decoding, room, temperature))
             heads.append(tree)
-            likely.append(np.column_stack(columns))
+            likely.append(_confidence(n, tree, decoding, room, TEMPERATURES))
     return np.concatenate([_INTS, *heads]), np.concatenate([np.empty((0, len(TEMPERATURES))), *likely])
 
 
-def _confidence(n: int, tree: np.ndarray, decoding: Decoding, room: Room, temperature: float) -> np.ndarray:
-    """How likely each arc of a tree is among all trees that the parser considers, by the scores in ``room``, which are
-    divided by the temperature and used up."""
-    words = np.arange(n)
-    room.arcs[: n + 1, : n + 1] /= temperature
-    room.siblings[: n + 1, : n + 1, : n + 1] /= temperature
-    if decoding.crossing:
-        found, _ = spanning.shares(room.arcs[: n + 1, : n + 1], decoding.single)
-        return found[tree, words + 1]
-    shares = np.zeros((n + 1, n + 1))
-    charts.tilt(n, tree, room.arcs, room.siblings)
-    charts.expectations(n, room.arcs, room.siblings, decoding.single, room.chart, charts.chart_for(n), shares)
-    return np.minimum(shares[tree, words + 1], 1.0)
+def _confidence(
+    n: int, tree: np.ndarray, decoding: Decoding, room: Room, temperatures: Sequence[float] | np.ndarray
+) -> np.ndarray:
+    """How likely each arc of a tree is among all trees that the parser considers, by the scores in ``room`` (which are
+    used up) divided by each temperature, float64 (n, n_temperatures)."""
+    arcs, siblings = room.arcs[: n + 1, : n + 1], room.siblings[: n + 1, : n + 1, : n + 1]
+    scores, words, columns = (arcs.copy(), siblings.copy()), np.arange(n), []
+    for temperature in temperatures:
+        arcs[:], siblings[:] = scores[0] / temperature, scores[1] / temperature
+        if decoding.crossing:
+            columns.append(spanning.shares(arcs, decoding.single)[0][tree, words + 1])
+            continue
+        shares = np.zeros((n + 1, n + 1))
+        charts.tilt(n, tree, room.arcs, room.siblings)
+        charts.expectations(n, room.arcs, room.siblings, decoding.single, room.chart, charts.chart_for(n), shares)
+        columns.append(np.minimum(shares[tree, words + 1], 1.0))
+    return np.column_stack(columns)

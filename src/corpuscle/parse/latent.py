@@ -48,7 +48,7 @@ _SMALLEST = 1e-3
 _CUT = 1e-6
 """Smaller singular values, as parts of the largest, are zero in an inverse."""
 _WORDS = 1 << 16
-"""About so many words have their moments in one sum, or their trees scored at a time."""
+"""Words whose moments are summed, or whose trees are scored, in one piece of work."""
 
 LATENT = {
     **vocab_arrays("latent/words/", "words"),
@@ -92,21 +92,28 @@ class Likelihoods(NamedTuple):
     known: np.ndarray
 
 
-def _symbols(vocab: Vocab, words: Vocab, spelling: Preprocessing) -> np.ndarray:
-    """The symbols of words by their ids, int32 (len(words),): themselves, what they look like, or unknown."""
-    ids = np.full(len(words), UNKNOWN, np.int32)
-    for i, word in enumerate(words.strings[FIRST:], FIRST):
-        spelled = spelling.spell(word)
-        ids[i] = vocab.id(spelled)
-        if ids[i] == UNKNOWN:
-            ids[i] = vocab.id(signature_of(spelled))
-    return ids
-
-
 def tags_of(bank: Treebank, layer: str, vocab: Vocab) -> np.ndarray:
     """The ids of tags in a vocabulary, int32 (n_words,)."""
     tags = getattr(bank, layer)
     return vocab.encode(tags.vocab.strings).astype(np.int32)[tags.ids]
+
+
+def trees_of(bank: Treebank, marks: np.ndarray, vocab: Vocab | None, spelling: Preprocessing) -> Trees:
+    """The trees of a treebank; their symbols are words of ``vocab`` (known by themselves, what they look like, or
+    unknown), without one the ``marks``, which are those of tags."""
+    symbols = marks
+    if vocab is not None:
+        words = bank.corpus.vocab
+        ids = np.full(len(words), UNKNOWN, np.int32)
+        for i, word in enumerate(words.strings[FIRST:], FIRST):
+            spelled = spelling.spell(word)
+            ids[i] = vocab.id(spelled)
+            if ids[i] == UNKNOWN:
+                ids[i] = vocab.id(signature_of(spelled))
+        symbols = ids[bank.corpus.tokens]
+    symbols, marks, heads = (np.ascontiguousarray(array, np.int32) for array in (symbols, marks, bank.heads))
+    starts = np.ascontiguousarray(bank.corpus.sentence_starts, np.int64)
+    return Trees(symbols, marks, heads, starts, np.ones(len(bank)))
 
 
 # ---- what words are
@@ -206,19 +213,12 @@ class LatentTrees(NamedTuple):
     floor: float
     facts: dict[str, Any]
 
-    def trees(self, bank: Treebank) -> Trees:
-        """Sentences as their symbols and tags; their trees come from elsewhere."""
-        tags = tags_of(bank, self.layer, self.tags)
-        if self.observe == "tags":
-            symbols = tags
-        else:
-            symbols = _symbols(self.words, bank.corpus.vocab, self.spelling)[bank.corpus.tokens]
-        return _trees(symbols, tags, bank)
-
     def score(self, bank: Treebank, lists: np.ndarray, heads: np.ndarray, workers: int | None = None) -> Likelihoods:
         """Of every tree: those of sentence s are ``lists[s]`` to ``lists[s + 1]`` (int64), and ``heads`` int32 has the
         heads of one after the other."""
-        return score_trees(self.model, self.trees(bank), lists, heads, self.floor, workers)
+        marks = tags_of(bank, self.layer, self.tags)
+        trees = trees_of(bank, marks, None if self.observe == "tags" else self.words, self.spelling)
+        return score_trees(self.model, trees, lists, heads, self.floor, workers)
 
     def probability(self, bank: Treebank, workers: int | None = None) -> Likelihoods:
         """Of the trees of a treebank."""
@@ -256,12 +256,6 @@ class LatentTrees(NamedTuple):
         return cls(words, tags, layer, observe, how, model, float(arrays["latent/floor"][0]), facts)
 
 
-def _trees(symbols: np.ndarray, marks: np.ndarray, bank: Treebank) -> Trees:
-    symbols, marks, heads = (np.ascontiguousarray(array, np.int32) for array in (symbols, marks, bank.heads))
-    starts = np.ascontiguousarray(bank.corpus.sentence_starts, np.int64)
-    return Trees(symbols, marks, heads, starts, np.ones(len(bank)))
-
-
 def score_trees(
     model: Observables, trees: Trees, lists: np.ndarray, heads: np.ndarray, floor: float, workers: int | None = None
 ) -> Likelihoods:
@@ -283,7 +277,7 @@ def score_trees(
     return Likelihoods(np.where(known, logs, floor), known)
 
 
-def moments_of(trees: Trees, basis: np.ndarray, which: int, settings: RerankSettings, marks: int = 0) -> Moments:
+def moments_of(trees: Trees, basis: np.ndarray, which: int, settings: RerankSettings, marks: int) -> Moments:
     """Means over all triples of trees (sums, if there are none), as the settings say."""
     lengths, by_nodes, stop = np.diff(trees.starts), settings.weighting == "nodes", END if settings.stops else -1
 
@@ -311,16 +305,9 @@ def _inverse(matrix: np.ndarray) -> np.ndarray:
     return np.linalg.pinv(matrix, rcond=_CUT)
 
 
-def _whitened(rows: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    """What makes the second moment of rows with these counts the identity, (k, rank): their scale says nothing."""
-    values, vectors = np.linalg.eigh((rows.T * counts) @ rows / max(1, counts.sum()))
-    kept = values > _CUT**2 * values[-1]
-    return vectors[:, kept] / np.sqrt(values[kept])
-
-
 def _directions(moments: Moments, most: int) -> np.ndarray:
-    """The directions, at most so many, that middle and last words agree on most, orthonormal (k, rank): as many as the
-    moments can tell apart."""
+    """The directions that middle and last words agree on most, orthonormal (k, rank): ``most``, or fewer if the
+    moments have a smaller rank."""
     agreed = moments.middle_last
     _, vectors = np.linalg.eigh(agreed @ agreed.T + agreed.T @ agreed)
     for rank in range(min(most, len(vectors)), 0, -1):
@@ -379,7 +366,10 @@ def observables_of(
     """The observables of trees, with operators of marks if ``marks`` is not 0, and how they were found."""
     counts = np.bincount(trees.symbols, minlength=len(basis.rows))
     counts[END] += 2 * len(trees.symbols) if settings.stops else 0
-    rows = basis.rows @ _whitened(basis.rows, counts)
+    # whitened, so that the second moment of words is the identity: the scale of rows says nothing
+    values, vectors = np.linalg.eigh((basis.rows.T * counts) @ basis.rows / max(1, counts.sum()))
+    kept = values > _CUT**2 * values[-1]
+    rows = basis.rows @ (vectors[:, kept] / np.sqrt(values[kept]))
 
     def sums(which: int, of: Trees, count: int) -> Moments:
         return moments_of(of, rows, which, settings, count)
@@ -422,17 +412,6 @@ def observables_of(
     return model, {"estimator": estimator, "rank": rank, "triples": sum(seen[which] for which in used)}
 
 
-def _with_stop(basis: Basis) -> Basis:
-    """Where the stop has no row, it gets a direction of its own, and is as frequent as both stops of all words."""
-    if basis.rows[END].any():
-        return basis
-    rows = np.hstack([basis.rows, np.zeros((len(basis.rows), 1))])
-    weights = basis.weights / max(basis.weights.sum(), 1e-300) / 3
-    rows[END], weights[END] = 0.0, 2 / 3
-    rows[END, -1] = 1.0
-    return basis._replace(rows=rows, weights=weights)
-
-
 def learn(
     bank: Treebank, settings: RerankSettings, layer: str, vectors: WordVectors | tuple[Vocab, np.ndarray] | None = None
 ) -> LatentTrees:
@@ -440,16 +419,16 @@ def learn(
     basis = basis_of_pairs(bank, settings, layer) if vectors is None else basis_of_vectors(vectors)
     if vectors is not None and basis.rows.shape[1] < settings.states:
         raise SettingError(f"vectors of {basis.rows.shape[1]} dimensions are too few for {settings.states} states")
-    basis = _with_stop(basis) if settings.stops else basis
+    if settings.stops and not basis.rows[END].any():
+        # the stop gets a direction of its own, and is as frequent as both stops of all words
+        rows = np.hstack([basis.rows, np.zeros((len(basis.rows), 1))])
+        weights = basis.weights / max(basis.weights.sum(), 1e-300) / 3
+        rows[END, -1], weights[END] = 1.0, 2 / 3
+        basis = basis._replace(rows=rows, weights=weights)
     tags = Vocab.from_words(getattr(bank, layer).vocab.strings[FIRST:])
     words = Vocab.from_words([]) if settings.observe == "tags" else basis.vocab
     marks = tags_of(bank, layer, tags)
-    symbols = (
-        marks
-        if settings.observe == "tags"
-        else _symbols(basis.vocab, bank.corpus.vocab, basis.spelling)[bank.corpus.tokens]
-    )
-    trees = _trees(symbols, marks, bank)
+    trees = trees_of(bank, marks, None if settings.observe == "tags" else words, basis.spelling)
     model, facts = observables_of(trees, basis, settings, len(tags) if settings.observe == "both" else 0)
     if settings.recover and len(model.duals):
         model, _ = polished(recovered(model, settings.seed), trees, settings.polish, settings.workers)
@@ -534,7 +513,7 @@ def _expected(trees: Trees, states: States, workers: int | None) -> Expectations
 def polished(
     model: Observables, trees: Trees, passes: int, workers: int | None = None
 ) -> tuple[Observables, list[float]]:
-    """Recovered observables after so many passes of EM on trees, and the log likelihood before each of them."""
+    """Recovered observables after ``passes`` of EM on trees, and the log likelihood before each of them."""
     history: list[float] = []
     for _ in range(passes):
         shown = np.ascontiguousarray(np.einsum("tii->ti", model.tags))

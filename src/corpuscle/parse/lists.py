@@ -8,7 +8,7 @@ finds all weights at once, the parser's score's too; the variance of the weights
 them list by list; the weight of the parser's score and the number of passes are. Both are chosen on held-out lists.
 
 The lists of the folds of a jackknife are held out in turn, and whatever has most right heads in all of them together is
-chosen; development lists, if there are any, are held out beside them.
+chosen; development lists, if there are any, are held out as well.
 """
 
 from __future__ import annotations
@@ -30,9 +30,10 @@ from corpuscle.random import Random
 from corpuscle.scale import chunks_of, each
 from corpuscle.text.corpus import starts_of
 from corpuscle.text.treebank import Treebank
+from corpuscle.text.vocab import items_of
 
 _WORDS = 1 << 18
-"""About so many words of trees are scored at a time."""
+"""Words of trees that are scored in one piece of work."""
 
 
 class Jackknife(NamedTuple):
@@ -45,11 +46,8 @@ class Jackknife(NamedTuple):
 
 def lists_of(parser: MstParser, bank: Treebank, k: int) -> Lists:
     """The parser's k best trees of every sentence; their one number is their score, and tags are not known yet."""
-    found = parser.k_best(bank, k)
-    counts = np.array([len(trees) for trees in found], np.int64)
-    heads = np.concatenate([heads for trees in found for heads, _ in trees] or [np.empty(0, np.int32)])
-    scores = np.array([score for trees in found for _, score in trees], np.float64)
-    return listed(bank, np.zeros(bank.corpus.n_tokens), counts, heads, scores[:, None])
+    found = parser.ranked(bank, k)
+    return listed(bank, np.zeros(bank.corpus.n_tokens), found.counts, found.heads, found.scores[:, None])
 
 
 def listed(bank: Treebank, tags: np.ndarray, counts: np.ndarray, heads: np.ndarray, numbers: np.ndarray) -> Lists:
@@ -60,14 +58,29 @@ def listed(bank: Treebank, tags: np.ndarray, counts: np.ndarray, heads: np.ndarr
     return Lists(firsts, begins, np.ascontiguousarray(heads, np.int32), numbers, tags.astype(np.int32), starts)
 
 
+def sentences_of(lists: Lists) -> np.ndarray:
+    """The sentence of each tree, int64 (n_trees,)."""
+    return np.repeat(np.arange(len(lists.firsts) - 1), np.diff(lists.firsts))
+
+
+def first_trees(lists: Lists, k: int, scores: np.ndarray | None = None) -> np.ndarray:
+    """The first k trees of each list, or its best by ``scores``, best first: int64."""
+    sentences = sentences_of(lists)
+    order = np.arange(len(sentences)) if scores is None else np.lexsort((-scores, sentences))
+    return order[np.arange(len(order)) - lists.firsts[sentences] < k]
+
+
+def heads_of(lists: Lists, trees: np.ndarray) -> np.ndarray:
+    """The heads of some trees, one after the other, int32; -1 is no tree."""
+    lengths = np.diff(lists.starts)[sentences_of(lists)]
+    return lists.heads[items_of(starts_of(lengths), trees[trees >= 0])[0]]
+
+
 def shortened(lists: Lists, k: int) -> Lists:
     """The first k trees of each list."""
-    counts, lengths = np.diff(lists.firsts), np.diff(lists.starts)
-    kept = np.arange(int(lists.firsts[-1])) - np.repeat(lists.firsts[:-1], counts) < k
-    few = np.minimum(counts, k)
-    firsts, begins = starts_of(few), starts_of(few * lengths)
-    heads = lists.heads[np.repeat(kept, np.repeat(lengths, counts))]
-    return lists._replace(firsts=firsts, begins=begins, heads=heads, numbers=np.ascontiguousarray(lists.numbers[kept]))
+    few, kept = np.minimum(np.diff(lists.firsts), k), first_trees(lists, k)
+    begins, numbers = starts_of(few * np.diff(lists.starts)), np.ascontiguousarray(lists.numbers[kept])
+    return lists._replace(firsts=starts_of(few), begins=begins, heads=heads_of(lists, kept), numbers=numbers)
 
 
 def joined(parts: Sequence[Lists]) -> Lists:
@@ -86,9 +99,8 @@ def pieces(lists: Lists) -> list[tuple[int, int]]:
 
 def right_heads(lists: Lists, gold: np.ndarray) -> np.ndarray:
     """How many heads of each tree are right, int64 (n_trees,)."""
-    right = np.zeros(int(lists.firsts[-1]), np.int64)
-    kernels.count_right(lists, np.ascontiguousarray(gold, np.int32), right)
-    return right
+    words, bounds = items_of(lists.starts, sentences_of(lists))
+    return np.diff(starts_of(lists.heads == gold[words])[bounds])
 
 
 def best_trees_of(lists: Lists, scores: np.ndarray) -> np.ndarray:
@@ -100,14 +112,6 @@ def best_trees_of(lists: Lists, scores: np.ndarray) -> np.ndarray:
         highest = np.flatnonzero(scores == np.repeat(tops, np.diff(lists.firsts)[filled]))
         best[filled] = highest[np.searchsorted(highest, lists.firsts[filled])]
     return best
-
-
-def heads_of(lists: Lists, trees: np.ndarray) -> np.ndarray:
-    """The heads of one tree of each sentence, int32 (n_words,)."""
-    lengths = np.diff(lists.starts)
-    places = lists.begins[:-1] + np.maximum(trees - lists.firsts[:-1], 0) * lengths
-    within = np.arange(int(lists.starts[-1])) - np.repeat(lists.starts[:-1], lengths)
-    return lists.heads[np.repeat(places, lengths) + within]
 
 
 def scores_of(
@@ -125,8 +129,7 @@ def scores_of(
 def likely(lists: Lists, found: Likelihoods) -> np.ndarray:
     """Log p of every tree for ranking, (n_trees,); without a positive estimate, a little below all others of its
     list."""
-    logs = found.logs.copy()
-    sentences = np.repeat(np.arange(len(lists.firsts) - 1), np.diff(lists.firsts))
+    logs, sentences = found.logs.copy(), sentences_of(lists)
     lowest = np.full(len(lists.firsts) - 1, np.inf)
     np.minimum.at(lowest, sentences[found.known], logs[found.known])
     lowest = np.where(np.isfinite(lowest), lowest, 0.0) - 1.0
@@ -225,9 +228,9 @@ def _maxent(settings: RerankSettings, learned: Judged, start: np.ndarray, varian
     """The weights whose best trees are most likely, less a penalty for large ones."""
     lists, right = learned
     counts, size = np.diff(lists.firsts), 1 << settings.hash_bits
-    most = np.zeros(len(counts), np.int64)
-    np.maximum.at(most, np.repeat(np.arange(len(counts)), counts), right)
-    best, apart = right == np.repeat(most, counts), _differences(settings, lists)
+    most, sentences = np.zeros(len(counts), np.int64), sentences_of(lists)
+    np.maximum.at(most, sentences, right)
+    best, apart = right == most[sentences], _differences(settings, lists)
     precisions = np.full(len(start), 1.0 / variance)
     precisions[size:] = 1.0 / _WIDE
     scores = np.empty(int(counts.max(initial=1)))

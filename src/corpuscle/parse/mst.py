@@ -24,7 +24,7 @@ from corpuscle.learning import Checkpoint
 from corpuscle.measure import Result, attachment
 from corpuscle.model import Array
 from corpuscle.parse.base import LONGEST, RELATIONS, Averaged, DependencyParser, check_weights, signature
-from corpuscle.parse.decoding import PAIRED, TEMPERATURES, Ranked, chunks_for, temper_chunk
+from corpuscle.parse.decoding import PAIRED, TEMPERATURES, chunks_for, temper_chunk
 from corpuscle.parse.kernels.features import Layers
 from corpuscle.parse.kernels.training import Decoding, Learning, crossings, learn, lift, room_for
 from corpuscle.parse.settings import MstSettings
@@ -39,7 +39,7 @@ from corpuscle.words import SOURCES as WORD_SOURCES
 from corpuscle.words import WordFeatures
 
 _JUDGED = 500
-"""So many sentences are enough to calibrate confidence."""
+"""Sentences that confidence is calibrated on; more do not help."""
 _CROSSING = 0.05
 """More crossing trees than this part make a parser consider crossing arcs."""
 
@@ -60,7 +60,7 @@ class MstParser(MstSettings, DependencyParser):
 
     Learned: ``weights_`` float32 (2^hash_bits,), ``relation_weights_`` float32 (2^relation_bits, relations),
     ``relations_``: a ``Vocab`` of their names; ``tag_layers_``: which layers it takes for tags; ``sources_``: which
-    others stand beside forms; ``known_``: what raw text says of words; ``crossing_``: whether its trees
+    others it uses with forms; ``known_``: what raw text says of words; ``crossing_``: whether its trees
     may have crossing arcs; ``temperature_``: what scores are divided by before confidence is taken from them;
     ``history_`` float64 (passes, 2): the share of training words that got a wrong head in each pass, while a wrong one
     gains the margin, and of development words that got the right one.
@@ -73,9 +73,9 @@ class MstParser(MstSettings, DependencyParser):
             **container.VOCAB,
             **container.ITEMS,
             **{name: dataclasses.replace(array, optional=True) for name, array in WORD_SOURCES.items()},
-            "weights": container.Array("float32", ("table",), finite=True),
-            "relation_weights": container.Array("float32", ("rows", "types"), finite=True),
-            "history": container.Array("float64", ("passes", 2), finite=True),
+            "weights": Array("float32", ("table",), finite=True),
+            "relation_weights": Array("float32", ("rows", "types"), finite=True),
+            "history": Array("float64", ("passes", 2), finite=True),
         },
         components=lambda extra: {"tagger": (Tagger.KIND,)} if extra.get("tagger") else {},
         check=lambda loaded: _check(loaded),
@@ -172,7 +172,7 @@ class MstParser(MstSettings, DependencyParser):
         self.temperature_ = float(TEMPERATURES[np.argmin(losses)])
 
     def decoding(self, order: int) -> Decoding:
-        """How trees are found in an order."""
+        """How trees are found with features of this order."""
         return Decoding(order, self.crossing_, self.single_root, np.uint64(64 - self.hash_bits))
 
     def _learn_arcs(
@@ -196,25 +196,18 @@ class MstParser(MstSettings, DependencyParser):
 
     # ---- parsing
 
-    def _layers(self, bank: Treebank) -> Any:
+    def _layers(self, bank: Treebank) -> Layers:
         if self.order == 2 and bank.corpus.lengths.max(initial=0) > PAIRED:
             warn(f"sentences of more than {PAIRED} words are parsed by their arcs alone")
         return super()._layers(bank)
 
-    def ranked(self, bank: Treebank, k: int) -> Ranked:
-        """The k best trees of every sentence with their relations, as flat arrays."""
-        self.check_ranking()
-        return super().ranked(bank, k)
-
     def check_ranking(self) -> None:
-        """Raise a ``SettingError`` if only the best tree can be found."""
         if self.crossing_ and self.order == 2:
             raise SettingError("the best trees with crossing arcs are known in the first order only")
 
     # ---- the file
 
     def summary(self) -> dict[str, Any]:
-        """What there is to say of a run."""
         figures = {
             "order": self.order, "nonprojective": self.crossing_, "passes": self.chosen_.get("passes", self.passes),
             "wrong_heads": float(self.history_[-1, 0]), "sources": [*self.tag_layers_, *self.sources_],
@@ -293,7 +286,7 @@ def _check(loaded: container.Container) -> None:
         raise ValueError("it does not say whether there is a tagger in it")
     if type(crossing) is not bool:
         raise ValueError("it does not say whether arcs may cross")
-    check_weights(MstParser.restored(loaded.described), arrays)
+    check_weights(loaded)
 
 
 # ---- learning curves
@@ -304,7 +297,7 @@ _LEAST = 20
 
 
 class Point(NamedTuple):
-    """A parser of so many sentences and words, and what it scores."""
+    """The size of the training part in sentences and words, the parser learned from it, and its scores."""
 
     sentences: int
     words: int
@@ -313,13 +306,7 @@ class Point(NamedTuple):
 
 
 def learning_curve(
-    learner: MstParser,
-    bank: Treebank,
-    held_out: Treebank,
-    points: int = 5,
-    *,
-    known: WordFeatures | None = None,
-    draws: int = 1000,
+    learner: MstParser, bank: Treebank, held_out: Treebank, points: int = 5, *, known: WordFeatures | None = None
 ) -> Iterator[Point]:
     """Parsers of a part of the trees, of twice as many, and so on to all of them, smallest first; each part has the
     sentences of the one before it, drawn at random."""
@@ -330,5 +317,5 @@ def learning_curve(
     for size in sizes:
         part = bank.select(np.sort(order[:size]))
         parser = learner.replace().fit(part, known=known)
-        result = attachment(held_out, parser.annotate(held_out), draws=draws, seed=learner.seed)
+        result = attachment(held_out, parser.annotate(held_out), seed=learner.seed)
         yield Point(size, part.corpus.n_tokens, parser, result)

@@ -20,6 +20,7 @@ import numpy as np
 
 from corpuscle import learning
 from corpuscle import model as container
+from corpuscle.catalogue import find, home_of
 from corpuscle.engine.dp import charts, spanning
 from corpuscle.errors import InputError, SettingError
 from corpuscle.learning import Checkpoint
@@ -27,7 +28,7 @@ from corpuscle.parse.base import LONGEST, RELATIONS, DependencyParser, check_wei
 from corpuscle.parse.decoding import Chunk, Parses, Ranked, parses_of, ranked_of
 from corpuscle.parse.kernels import pairs as kernels
 from corpuscle.parse.kernels.features import Layers
-from corpuscle.parse.kernels.pairs import FEATURES, MAXENT, NO, SVM, YES, Instances, Sampling
+from corpuscle.parse.kernels.pairs import FEATURES, MAXENT, NO, SVM, UNKNOWN, YES, Instances, Sampling
 from corpuscle.parse.lbfgs import Minimiser
 from corpuscle.parse.settings import PairSettings
 from corpuscle.parse.words import layers_of, marks_before, tag_layers
@@ -46,7 +47,7 @@ TOLERANCE = 1e-6
 """Learning ends when a step gains less than this part of the loss."""
 _RELATION_PASSES = 5
 _PAIRS = 1 << 17
-"""So many pairs are learned from in one call of a kernel."""
+"""Pairs that one call of a kernel learns from."""
 
 STATE = {
     "point": container.Array("float64", ("variables",), finite=True),
@@ -72,7 +73,7 @@ PAIRS = {
 
 
 def sampling_of(seed: int, available: np.ndarray, ratio: float, most: int) -> tuple[Sampling, float]:
-    """A sample of pairs without and with an arc, of which so many are ``available`` int64 (2,): ``ratio`` times as many
+    """A sample of pairs without and with an arc from those that are ``available``, int64 (2,): ``ratio`` times as many
     without as with one, ``most`` in all; and by how much it raises the logit of an arc."""
     yes = min(int(available[YES]), max(1, int(most / (1.0 + ratio))))
     no = min(int(available[NO]), round(ratio * yes))
@@ -80,6 +81,60 @@ def sampling_of(seed: int, available: np.ndarray, ratio: float, most: int) -> tu
     correction = math.log(max(shares[1], 1e-12) / max(shares[0], 1e-12)) if no else 0.0
     stream = Random(seed, "parse.pairs").array()
     return Sampling(stream, available.copy(), np.array([no, yes], np.int64)), correction
+
+
+def room_for_pairs(n: int) -> Instances:
+    return Instances(*(np.zeros(n, dtype) for dtype in (np.int32, np.int32, np.int32, np.float32)))
+
+
+def pair_parts(extra: Any) -> dict[str, tuple[container.Kind, ...]]:
+    """What is inside a model: word classes, where these stand for tags."""
+    from corpuscle.words import BrownClasses, ExchangeClasses
+
+    tags = extra.get("tag_layers")
+    if not isinstance(tags, list) or tags not in ([], ["tags"], ["xpos"]):
+        raise ValueError("it does not say which layer has the tags")
+    return {} if tags else {"classes": (ExchangeClasses.KIND, BrownClasses.KIND)}
+
+
+def _loss_of(chunk: tuple[np.ndarray, ...], broadcast: tuple[np.ndarray, int]) -> tuple[float, np.ndarray]:
+    """The loss of some pairs (columns, signs, weights: see ``kernels.pairs.loss``), and its gradient."""
+    gradient = np.zeros(len(broadcast[0]))
+    return kernels.loss(*chunk, *broadcast, gradient), gradient
+
+
+def _added(one: tuple[float, np.ndarray], other: tuple[float, np.ndarray]) -> tuple[float, np.ndarray]:
+    return one[0] + other[0], one[1] + other[1]
+
+
+def _trees(chunk: Chunk, k: int, parser: PairClassifier) -> Iterator[tuple[np.ndarray, ...]]:
+    """Of every sentence its best trees, their scores and the scores of all arcs."""
+    longest = max((n for _, n in chunk.sentences()), default=0)
+    arcs, chart = np.zeros((longest + 1, longest + 1)), charts.chart_for(longest)
+    for sentence, n in chunk.sentences():
+        heads, scores, count = np.zeros((k, n), np.int32), np.zeros(k), 0
+        if n:
+            parser.score(chunk.layers, sentence, arcs)
+            count = parser._decode(n, arcs, chart, heads, scores)
+        yield heads[:count], scores[:count], arcs
+
+
+def _parse_chunk(chunk: Chunk, parser: PairClassifier) -> Parses:
+    """The best tree of every sentence; ``wanted`` 1: with C of its arcs."""
+    heads, scores, likely = [], [], []
+    for trees, values, arcs in _trees(chunk, 1, parser):
+        heads.append(trees.ravel())
+        scores.append(float(values.sum()))
+        if chunk.wanted:
+            best = arcs[trees.ravel(), np.arange(1, trees.size + 1)]
+            # a support vector machine has no probabilities: its margins go through a sigmoid
+            likely.append(np.exp(best) if parser.classifier == "maxent" else 1.0 / (1.0 + np.exp(-best)))
+    return parses_of(chunk, parser, heads, scores, likely)
+
+
+def _rank_chunk(chunk: Chunk, parser: PairClassifier) -> Ranked:
+    best = [(trees.ravel(), values) for trees, values, _ in _trees(chunk, chunk.wanted, parser)]
+    return ranked_of(chunk, parser, [heads for heads, _ in best], [scores for _, scores in best])
 
 
 if TYPE_CHECKING:
@@ -106,6 +161,8 @@ class PairClassifier(_Beside):
         "tag_layers_": container.Fact("tag_layers", tuple),
     }
 
+    WORK = (_parse_chunk, _rank_chunk)
+
     weights_: np.ndarray = learned()
     correction_: float = learned()
     history_: np.ndarray = learned()
@@ -121,23 +178,22 @@ class PairClassifier(_Beside):
 
     def _instances(self, bank: Treebank, ratio: float) -> tuple[Instances, float]:
         """Pairs of a treebank to learn from, and by how much their sampling raises logits."""
-        lengths, heads = bank.corpus.lengths.astype(np.int64), bank.heads
-        arcs = int((heads > 0).sum())
-        available = np.array([int((lengths * (lengths - 1)).sum()) - arcs, arcs], np.int64)
+        lengths, arcs = bank.corpus.lengths.astype(np.int64), int((bank.heads > 0).sum())
         if not arcs:
             raise bank.error("no sentence has two words, so there is no arc to learn from")
+        available = np.array([int((lengths * (lengths - 1)).sum()) - arcs, arcs], np.int64)
         sampling, correction = sampling_of(self.seed, available, ratio, self.max_pairs)
-        found = room_for_pairs(int(sampling.wanted.sum()))
-        kernels.collect_trees(heads.astype(np.int32), bank.corpus.sentence_starts, sampling, found)
+        found, at = room_for_pairs(int(sampling.wanted.sum())), 0
+        for sentence in range(len(bank)):
+            tree = bank.sentence_heads(sentence)
+            labels = (np.arange(1, len(tree) + 1)[:, None] == tree).astype(np.int8)  # NO or YES
+            np.fill_diagonal(labels, UNKNOWN)
+            at = kernels.collect(sentence, labels, labels.astype(np.float32), sampling, found, at)
         return found, correction
 
     def _learn(self, bank: Treebank, found: Instances, checkpoint: Checkpoint, weighted: bool = False) -> None:
-        layers, n, size, shift = (
-            self._layers(bank),
-            len(found.sure),
-            1 << self.hash_bits,
-            np.uint64(64 - self.hash_bits),
-        )
+        layers, shift = self._layers(bank), np.uint64(64 - self.hash_bits)
+        n, size = len(found.sure), 1 << self.hash_bits
         bounds = chunks_of(np.ones(n, np.int64), _PAIRS).tolist()
         columns = np.empty((n, FEATURES), np.uint32)
         counts = np.zeros(size, np.int64)
@@ -208,9 +264,6 @@ class PairClassifier(_Beside):
         shift = np.uint64(64 - self.hash_bits)
         kernels.score_pairs(layers, sentence, self.weights_, shift, self.correction_, self._kind, arcs)
 
-    def _work(self) -> tuple[Callable[..., Parses], Callable[..., Ranked]]:
-        return _parse_chunk, _rank_chunk
-
     def _decode(self, n: int, arcs: np.ndarray, chart: charts.Chart, heads: np.ndarray, scores: np.ndarray) -> int:
         """``heads`` int32 (k, n), ``scores`` (k,) := the best trees by the scores of arcs; returns how many."""
         k = len(heads)
@@ -231,7 +284,6 @@ class PairClassifier(_Beside):
     # ---- the file
 
     def summary(self) -> dict[str, Any]:
-        """What there is to say of a run."""
         return {"passes": len(self.history_), "loss": float(self.history_[-1, 0])}
 
     def _arrays(self) -> dict[str, np.ndarray]:
@@ -245,16 +297,13 @@ class PairClassifier(_Beside):
         self.correction_ = float(loaded.arrays["correction"][0])
         if not self.tag_layers_:
             part = loaded.component("classes")
-            self.classes_ = class_models()[part.kind].from_container(part)
+            self.classes_ = find(str(home_of(part.kind))).from_container(part)
 
 
 class PairParser(PairClassifier, PairSettings, DependencyParser):
     """A dependency parser by classification of pairs of words; what is learned: see ``PairClassifier``."""
 
-    KIND: ClassVar[container.Kind] = container.Kind(
-        "parse.pairs", 1, PAIRS, components=lambda extra: pair_parts(extra),
-        check=lambda loaded: check_weights(PairParser.restored(loaded.described), loaded.arrays),
-    )  # fmt: skip
+    KIND: ClassVar[container.Kind] = container.Kind("parse.pairs", 1, PAIRS, components=pair_parts, check=check_weights)
 
     def checkpoint(self, bank: Treebank, path: str | PathLike[str], resume: bool = False) -> Checkpoint:
         """Where ``fit`` keeps unfinished work while it learns the model ``path`` from trees."""
@@ -293,63 +342,3 @@ class PairParser(PairClassifier, PairSettings, DependencyParser):
         if layer is not None and layer not in there:
             raise bank.error(f"the words have no {self.tag_layer.upper()}")
         self.tag_layers_ = (layer or there[0],)
-
-
-def class_models() -> dict[str, Any]:
-    """Kind -> class of the word classes that can stand for tags."""
-    from corpuscle.words import BrownClasses, ExchangeClasses
-
-    return {each.KIND.name: each for each in (ExchangeClasses, BrownClasses)}
-
-
-def room_for_pairs(n: int) -> Instances:
-    """Room for n pairs."""
-    return Instances(*(np.zeros(n, dtype) for dtype in (np.int32, np.int32, np.int32, np.float32)))
-
-
-def _loss_of(chunk: tuple[np.ndarray, ...], broadcast: tuple[np.ndarray, int]) -> tuple[float, np.ndarray]:
-    """The loss of some pairs (columns, signs, weights: see ``kernels.pairs.loss``), and its gradient."""
-    gradient = np.zeros(len(broadcast[0]))
-    return kernels.loss(*chunk, *broadcast, gradient), gradient
-
-
-def _added(one: tuple[float, np.ndarray], other: tuple[float, np.ndarray]) -> tuple[float, np.ndarray]:
-    return one[0] + other[0], one[1] + other[1]
-
-
-def _trees(chunk: Chunk, k: int, parser: PairClassifier) -> Iterator[tuple[np.ndarray, ...]]:
-    """Of every sentence its best trees, their scores and the scores of all arcs."""
-    longest = max((n for _, n in chunk.sentences()), default=0)
-    arcs, chart = np.zeros((longest + 1, longest + 1)), charts.chart_for(longest)
-    for sentence, n in chunk.sentences():
-        heads, scores, count = np.zeros((k, n), np.int32), np.zeros(k), 0
-        if n:
-            parser.score(chunk.layers, sentence, arcs)
-            count = parser._decode(n, arcs, chart, heads, scores)
-        yield heads[:count], scores[:count], arcs
-
-
-def _parse_chunk(chunk: Chunk, parser: PairClassifier) -> Parses:
-    """The best tree of every sentence; ``wanted`` 1: with C of its arcs."""
-    heads, scores, likely = [], [], []
-    for trees, values, arcs in _trees(chunk, 1, parser):
-        heads.append(trees.ravel())
-        scores.append(float(values.sum()))
-        if chunk.wanted:
-            best = arcs[trees.ravel(), np.arange(1, trees.size + 1)]
-            # a support vector machine has no probabilities: its margins go through a sigmoid
-            likely.append(np.exp(best) if parser.classifier == "maxent" else 1.0 / (1.0 + np.exp(-best)))
-    return parses_of(chunk, parser, heads, scores, likely)
-
-
-def _rank_chunk(chunk: Chunk, parser: PairClassifier) -> Ranked:
-    best = [(trees.ravel(), values) for trees, values, _ in _trees(chunk, chunk.wanted, parser)]
-    return ranked_of(chunk, parser, [heads for heads, _ in best], [scores for _, scores in best])
-
-
-def pair_parts(extra: Any) -> dict[str, tuple[container.Kind, ...]]:
-    """What is inside a model: word classes, where these stand for tags."""
-    tags = extra.get("tag_layers")
-    if not isinstance(tags, list) or tags not in ([], ["tags"], ["xpos"]):
-        raise ValueError("it does not say which layer has the tags")
-    return {} if tags else {"classes": tuple(each.KIND for each in class_models().values())}

@@ -54,7 +54,7 @@ _PASSES = 5
 _NAMED = 0.25
 """A relation is projected along arcs with at least this evidence for them."""
 _RELATED = 20_000
-"""Relations are learned from at most so many sentences."""
+"""The largest number of sentences that relations are learned from."""
 
 
 def evidence(links: np.ndarray, heads: np.ndarray, same_source: bool = True) -> tuple[np.ndarray, np.ndarray]:
@@ -152,9 +152,8 @@ class ProjectedParser(PairClassifier, ProjectionSettings, DependencyParser):
     """A parser of pairs that learned from projected arcs."""
 
     KIND: ClassVar[container.Kind] = container.Kind(
-        "parse.projected", 1, PAIRS, components=pair_parts,
-        check=lambda loaded: check_weights(ProjectedParser.restored(loaded.described), loaded.arrays),
-    )  # fmt: skip
+        "parse.projected", 1, PAIRS, components=pair_parts, check=check_weights
+    )
 
     def checkpoint(self, data: Any, path: str | PathLike[str], resume: bool = False) -> Checkpoint:
         """Where ``fit`` keeps unfinished work while it learns the model ``path`` from a ``Projection``."""
@@ -181,7 +180,7 @@ class ProjectedParser(PairClassifier, ProjectionSettings, DependencyParser):
         return self
 
     def _usable(self, data: Projection) -> _Usable:
-        """The pairs that can be learned from; how many cannot, and why, is told."""
+        """The pairs that can be learned from; the provenance counts the others by reason."""
         lengths = np.column_stack([data.source.corpus.lengths, data.target.corpus.lengths])
         filled, sound = (lengths > 0).all(1), data.source.sound_trees(single_root=True)
         short = lengths[:, 1] <= self.max_length
@@ -302,8 +301,14 @@ class ProjectedParser(PairClassifier, ProjectionSettings, DependencyParser):
         for place, number in enumerate(numbers.tolist()):
             begin, end = source.corpus.sentence_starts[number : number + 2]
             relations = source.relations.ids[begin:end] - FIRST
-            strength, best = _origins(usable.links(number), source.heads[begin:end], bank.sentence_heads(place))
-            ids[starts[place] : starts[place + 1]] = np.where(strength >= _NAMED, relations[best], -1)
+            # of every arc of the target tree, how strongly it comes from each source arc (the root from the root)
+            links, heads = usable.links(number), source.heads[begin:end]
+            rooted = np.column_stack([np.zeros(len(links)), links])
+            of_heads = np.where(heads[:, None] > 0, rooted[heads - 1], 0.0)
+            of_heads[heads == 0, 0] = 1.0
+            strength = of_heads[:, bank.sentence_heads(place)] * links
+            named = relations[strength.argmax(0)]
+            ids[starts[place] : starts[place + 1]] = np.where(strength.max(0) >= _NAMED, named, -1)
         if not (ids >= 0).any():
             return
         self._relation_weights(self._layers(bank), bank, ids, names, _PASSES, checkpoint)
@@ -324,13 +329,3 @@ class _Usable(NamedTuple):
         """The links of a pair that are strong enough, float64 (source, target)."""
         links = self.data.matrix(number)
         return np.where(links >= self.floor, links, 0.0)
-
-
-def _origins(links: np.ndarray, heads: np.ndarray, tree: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Of every arc of a target tree how strongly it comes from a source arc (or the root from the root), and from the
-    arc into which source word."""
-    rooted = np.column_stack([np.zeros(len(links)), links])
-    of_heads = np.where(heads[:, None] > 0, rooted[heads - 1], 0.0)
-    of_heads[heads == 0, 0] = 1.0
-    strength = of_heads[:, tree] * links
-    return strength.max(0), strength.argmax(0)

@@ -11,7 +11,6 @@ Dhillon, Rodu, Collins, Foster and Ungar, "Spectral dependency parsing with late
 
 from __future__ import annotations
 
-import dataclasses
 from itertools import islice
 from os import PathLike
 from typing import Any, ClassVar
@@ -25,7 +24,7 @@ from corpuscle.learning import Checkpoint
 from corpuscle.parse import latent
 from corpuscle.parse import lists as candidates
 from corpuscle.parse.base import signature
-from corpuscle.parse.decoding import Parses
+from corpuscle.parse.decoding import Parses, with_ranks
 from corpuscle.parse.kernels import reranking as kernels
 from corpuscle.parse.kernels.reranking import MOST_CHILDREN, Lists
 from corpuscle.parse.latent import LATENT, LatentTrees, Likelihoods
@@ -103,32 +102,43 @@ class Reranker(RerankSettings, container.Model):
         checkpoint: Checkpoint | None = None,
     ) -> Reranker:
         """Learn to choose among the best trees of ``parser`` from the treebank it was learned from; development trees
-        are held out beside its folds where a setting is chosen; ``vectors``: of words, for log p; ``lists``: what
+        are held out, too, where a setting is chosen; ``vectors``: of words, for log p; ``lists``: what
         ``jackknife`` returned, for several re-rankers of the same parser."""
         bank.filled()
         if len(bank) < self.folds:
             raise SettingError(f"{self.folds} folds are too many for {len(bank)} sentences")
         if parser.crossing_ and parser.order == 2:
             raise SettingError("lists of trees with crossing arcs are known in order 1 only: train the parser so")
-        self._check_vectors(vectors)
+        if vectors is not None:
+            if self.observe == "tags":
+                raise SettingError("vectors of words mean nothing where only tags are observed")
+            for name in ("projection", "kappa", "min_count"):
+                if self.origins[name] == "given":
+                    raise SettingError(f"{name} is of vectors from the trees: it means nothing with given ones")
         for each in (bank,) if dev is None else (bank, dev):
             each.check_trees(single_root=parser.single_root)
         self.parser_, self.chosen_ = parser, {}
         checkpoint = checkpoint or Checkpoint(signature=signature(bank))
         lists = lists or self.jackknife(bank, parser, dev, checkpoint=checkpoint)
         # The models of all trees are those that the file keeps; training lists must not see them.
-        whole = self._know(bank, vectors, keep=True)
+        layer = parser.tag_layers_[0]
+        self.latent_ = latent.learn(bank, self, layer, vectors)
+        self.valences_ = self._valences(bank)
         found = []
         parts = self._folds(bank)
         for here, of_fold in zip(parts, lists.folds, strict=True):
-            known = self._know(_without(bank, here), vectors) if self.jackknife_spectral else whole
-            found.append(self._numbered(of_fold, bank.select(here), *known))
+            states, valences = self.latent_, self.valences_
+            if self.jackknife_spectral:
+                rest = _without(bank, here)
+                valences = self._valences(rest)
+                states = latent.learn(rest, self, layer, vectors) if "logp" in self.features else states
+            found.append(self._numbered(of_fold, bank.select(here), states, valences))
         self.deviations_ = candidates.standardised(candidates.joined(found))[1]
         held_out = [self._judged(each, bank.select(here).heads) for here, each in zip(parts, found, strict=True)]
         judged = None
         if dev is not None:
             assert lists.dev is not None
-            judged = self._judged(self._numbered(lists.dev, dev, *whole), dev.heads)
+            judged = self._judged(self._numbered(lists.dev, dev, self.latent_, self.valences_), dev.heads)
             self.tuning_items_ = item_hashes(dev.corpus)
         every = Judged.joined(held_out)
         weights = self._learn(every, held_out, judged, checkpoint)
@@ -146,30 +156,10 @@ class Reranker(RerankSettings, container.Model):
     def _judged(self, lists: Lists, gold: np.ndarray) -> Judged:
         return Judged(candidates.standardised(lists, self.deviations_)[0], candidates.right_heads(lists, gold))
 
-    def _check_vectors(self, vectors: Vectors | None) -> None:
-        if vectors is None:
-            return
-        if self.observe == "tags":
-            raise SettingError("vectors of words mean nothing where only tags are observed")
-        for name in ("projection", "kappa", "min_count"):
-            if self.origins[name] == "given":
-                raise SettingError(f"{name} is of vectors from the trees: it means nothing with given ones")
-
-    def _know(
-        self, bank: Treebank, vectors: Vectors | None, keep: bool = False
-    ) -> tuple[LatentTrees | None, np.ndarray]:
-        """Hidden states of gold trees, if the features need them, and numbers of children; ``keep``: of all trees, for
-        the file, where hidden states also serve ``probability``."""
-        layer = self.parser_.tag_layers_[0]
-        states = latent.learn(bank, self, layer, vectors) if keep or "logp" in self.features else None
-        if keep:
-            assert states is not None
-            self.latent_ = states
-        tags = self.latent_.tags
-        counted = candidates.valence_logs(bank, latent.tags_of(bank, layer, tags), len(tags))
-        if keep:
-            self.valences_ = counted
-        return states, counted
+    def _valences(self, bank: Treebank) -> np.ndarray:
+        """How likely words of each tag have another child, in gold trees."""
+        layer, tags = self.latent_.layer, self.latent_.tags
+        return candidates.valence_logs(bank, latent.tags_of(bank, layer, tags), len(tags))
 
     def _folds(self, bank: Treebank) -> list[np.ndarray]:
         parts = folds(self.seed, "parse.rerank", len(bank), self.folds)
@@ -190,15 +180,12 @@ class Reranker(RerankSettings, container.Model):
             found.append(candidates.lists_of(other, bank.select(here), self.nbest))
         return Jackknife(found, None if dev is None else candidates.lists_of(parser, dev, self.nbest))
 
-    def _numbered(
-        self, lists: Lists, bank: Treebank, states: LatentTrees | None, valences: np.ndarray, k: int = 0
-    ) -> Lists:
+    def _numbered(self, lists: Lists, bank: Treebank, states: LatentTrees, valences: np.ndarray, k: int = 0) -> Lists:
         """Lists of ``nbest`` trees (or k, if that is more) with tags, and all numbers that the features name."""
         tags = latent.tags_of(bank, self.latent_.layer, self.latent_.tags)
         lists = candidates.shortened(lists, max(self.nbest, k))._replace(tags=tags)
         columns = [lists.numbers[:, 0]]
         if "logp" in self.features:
-            assert states is not None
             columns.append(candidates.likely(lists, states.score(bank, lists.firsts, lists.heads, self.workers)))
         if "structure" in self.features:
             columns.append(candidates.scores_of(lists, valences, self.workers, kernels.valences))
@@ -256,25 +243,12 @@ class Reranker(RerankSettings, container.Model):
         """Every sentence with its k best trees, one after the other, with ``# rank``, ``# score`` and ``# logp``."""
         lists, scores = self.ranked(bank, k)
         logs = self.latent_.score(bank, lists.firsts, lists.heads, self.workers).logs
-        sentences: list[int] = []
-        trees: list[np.ndarray] = []
-        notes: list[tuple[str, ...]] = []
-        for sentence, first in enumerate(lists.firsts[:-1].tolist()):
-            of_list = np.arange(first, lists.firsts[sentence + 1])
-            order = of_list[np.argsort(-scores[of_list], kind="stable")][:k].tolist()
-            sentences += [sentence] * max(1, len(order))
-            notes += [
-                (f"# rank = {rank}", f"# score = {scores[tree]:.6f}", f"# logp = {logs[tree] / np.log(10):.6f}")
-                for rank, tree in enumerate(order, 1)
-            ] or [("# rank = 1",)]
-            n = int(lists.starts[sentence + 1] - lists.starts[sentence])
-            begins = lists.begins[sentence] + (np.array(order, np.int64) - first) * n
-            trees += [lists.heads[begin : begin + n] for begin in begins.tolist()]
-        repeated = bank.select(np.array(sentences, np.int64))
-        heads = np.concatenate([*trees, np.empty(0, np.int32)]).astype(np.int32)
-        comments = tuple((*before, *note) for before, note in zip(repeated.comments, notes, strict=True))
-        relations = self.parser_._named(self.parser_._relate(repeated, heads))
-        return dataclasses.replace(repeated.replace(heads=heads, relations=relations), comments=comments)
+        best = candidates.first_trees(lists, k, scores)
+        both = zip(scores[best].tolist(), (logs[best] / np.log(10)).tolist(), strict=True)
+        notes = ((f"# score = {score:.6f}", f"# logp = {log:.6f}") for score, log in both)
+        repeated = with_ranks(bank, np.minimum(np.diff(lists.firsts), k), notes)
+        heads = candidates.heads_of(lists, best)
+        return repeated.replace(heads=heads, relations=self.parser_._named(self.parser_._relate(repeated, heads)))
 
     def probability(self, bank: Treebank) -> Likelihoods:
         """Log p of the words of every sentence given its tree."""

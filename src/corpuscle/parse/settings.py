@@ -29,7 +29,7 @@ class MstSettings(Seeded, Parallel):
         choices=("length", "collins", "both"),
     )
     learner: str = setting("How weights move.", default="mira", choices=("mira", "perceptron"))
-    trees: int = setting("MIRA: the right tree must be better than so many of the best.", default=1, low=1, high=100)
+    trees: int = setting("MIRA: the right tree must be better than this many of the best.", default=1, low=1, high=100)
     step: float = setting("MIRA: how far one sentence may move the weights.", default=1.0, above=0.0)
     augmented: bool = setting(
         "MIRA: learn until right trees win by a point for each wrong head, not until they win.", default=True
@@ -45,7 +45,7 @@ class MstSettings(Seeded, Parallel):
     single_root: bool = setting("A sentence has one root word.", default=True)
 
     folds: int = setting(
-        "Calibrate confidence without development trees: by parsers of all but one of so many parts; 0: not.",
+        "Calibrate confidence without development trees: by parsers of all but one of N parts; 0: not.",
         default=0,
         low=0,
         high=20,
@@ -72,16 +72,16 @@ class PairChoices(Settings):
     ratio: float = setting("Pairs without an arc to learn from, for each arc.", default=2.5, above=0.0)
     variance: float = setting("Variance of the weights: the penalty is |w|^2 / (2 variance).", default=1.0, above=0.0)
     prior_correction: bool = setting("Undo that pairs without an arc are sampled.", default=True)
-    passes: int = setting("At most so many steps of L-BFGS.", default=100, low=1, high=10_000)
+    passes: int = setting("Maximum number of L-BFGS steps.", default=100, low=1, high=10_000)
     min_count: int = setting("Features of fewer training pairs have no weight.", default=2, low=1, high=10**9)
-    max_pairs: int = setting("Learn from a sample of at most so many pairs.", default=2_000_000, low=1, high=10**8)
+    max_pairs: int = setting("Learn from a sample of at most N pairs.", default=2_000_000, low=1, high=10**8)
     decoder: str = setting(
         "How trees are found: Eisner's chart (exact), the K best by joined segments, or with crossing arcs.",
         default="eisner",
         choices=("eisner", "chart", "mst"),
     )
-    beam: int = setting("Decoder chart: so many segments of every span.", default=8, low=1, high=1000)
-    margin: int = setting("Decoder chart: so many more are looked at.", default=4, low=0, high=100_000)
+    beam: int = setting("Decoder chart: segments that are kept for every span.", default=8, low=1, high=1000)
+    margin: int = setting("Decoder chart: segments that are looked at beyond those.", default=4, low=0, high=100_000)
     per_root: bool = setting("Decoder chart: the beam is for every root of a span.", default=False)
     tag_layer: str = setting(
         "Which tags: XPOS where there are any (auto), universal ones, or word classes in their place.",
@@ -182,7 +182,7 @@ class RerankSettings(Seeded, Parallel):
     recover: bool = setting(
         "Turn observables into probabilities of states (not for vectors without duals).", default=True
     )
-    polish: int = setting("Then so many passes of EM, from the recovered states.", default=50, low=0, high=1000)
+    polish: int = setting("Passes of EM from the recovered states.", default=50, low=0, high=1000)
     weighting: str = setting(
         "What counts once: every triple of words, or every word in the middle.",
         default="pairs", choices=("pairs", "nodes"),
@@ -191,10 +191,10 @@ class RerankSettings(Seeded, Parallel):
         "Vectors from child and head: singular vectors of their counts, or canonical directions.",
         default="cca", choices=("svd", "cca"),
     )  # fmt: skip
-    kappa: float = setting("Canonical directions: add so much to the count of every word.", default=100.0, low=0.0)
+    kappa: float = setting("Canonical directions: pseudo-count of every word.", default=100.0, low=0.0)
     min_count: int = setting("Rarer words are classes of words that look alike.", default=2, low=1, high=10**9)
 
-    nbest: int = setting("Choose among so many of the parser's best trees.", default=50, low=1, high=1000)
+    nbest: int = setting("Choose among this many of the parser's best trees.", default=50, low=1, high=1000)
     features: tuple[str, ...] = setting(
         "What trees are chosen by: the parser's score, tags of heads with their children and heads, log p of the words "
         "by hidden states, numbers of children.",
@@ -213,9 +213,9 @@ class RerankSettings(Seeded, Parallel):
         "The weight of the parser's score.",
         default=None, above=0.0, high=1e6, shown="learned; perceptron: by held-out lists",
     )  # fmt: skip
-    folds: int = setting("Lists to learn from come from parsers of so many parts but one.", default=3, low=2, high=100)
+    folds: int = setting("Lists to learn from come from parsers of all but one of N parts.", default=3, low=2, high=100)
     jackknife_spectral: bool = setting("The same for log p.", default=True)
-    passes: int = setting("At most so many steps of L-BFGS, or passes of the perceptron.", default=20, low=1, high=1000)
+    passes: int = setting("Maximum number of L-BFGS steps, or perceptron passes.", default=20, low=1, high=1000)
     hash_bits: int = setting("The weights of features stand in a table of 2^N.", default=18, low=10, high=28)
 
     def __post_init__(self) -> None:

@@ -55,7 +55,7 @@ _classes = partial(a_model, "classes", "words.exchange", "words.brown", option=T
 
 
 def _read_by(function: str, help: str = "", **facts: Any) -> Any:
-    """What a function of this module reads."""
+    """An input that a function of this module reads."""
     return made_by(f"corpuscle.parse.verbs:{function}", help, **facts)
 
 
@@ -97,7 +97,7 @@ def read_tagged(value: Any, model: Any, declared: Input, *, raw: bool, tags: str
 
 
 def read_known(value: Any, model: Any, declared: Input, *, class_model: Any, vectors: Any) -> Mapping[str, Any]:
-    """What a learner gets to know of words beside the treebank: arguments of its ``fit``."""
+    """Knowledge about words from raw text, as arguments of the learner's ``fit``."""
     from corpuscle.words.verbs import read_features
 
     if model.KNOWS_WORDS:
@@ -349,7 +349,7 @@ _MORE = (
 
 @contextmanager
 def comparing(path: str | None) -> Iterator[None]:
-    """What does not fit the gold trees is an error about a file."""
+    """Turn a ``ValueError`` of a measure into an error about a file."""
     try:
         yield
     except ValueError as error:
@@ -450,7 +450,7 @@ def compared(
     figures: Mapping[str, str], shown: Mapping[str, str],
 ) -> Answer:  # fmt: skip
     """How two sides score (``measure``), and how they differ (``differ``) in some figures; ``shown``: the figures of
-    each side with their labels, those without one are not told."""
+    each side with their labels; those without a label are not printed."""
     values: dict[str, Any] = {}
     lines = []
     for (given, found), side in zip(sides.items(), "ab", strict=True):

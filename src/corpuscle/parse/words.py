@@ -19,14 +19,14 @@ from corpuscle.words import WordFeatures
 TAG_LAYERS = ("xpos", "tags")
 """The layers that can serve as tags, the finest one first."""
 SOURCES = {"lemmas": 0.5, "features": 0.2}
-"""Layers that can stand beside forms, and the share of words that must have them."""
+"""Layers that can be used in addition to forms, and the share of words that must have them."""
 
 DISTANCES = {"length": LENGTH, "collins": COLLINS, "both": BOTH}
 _COMMAS = frozenset(",，、،")
 _VERBS = ("VERB", "AUX")
 
 PREFIX = 5
-"""Words that are longer than this have a prefix of as many letters beside them."""
+"""Longer words are also known by their prefix of this length."""
 _OUTSIDE = ("<before>", "<root>", "<after>")
 _USUAL = 0.5
 
@@ -74,8 +74,8 @@ def layers_of(
     known: WordFeatures | None = None,
     distance: str = "length",
 ) -> Layers:
-    """The words of a treebank as the kernels see them; ``tags``: which layers are tags; ``sources``: which others stand
-    beside forms; ``known``: what raw text says of forms; ``distance``: a name of ``DISTANCES``."""
+    """The words of a treebank as the kernels see them; ``tags``: which layers are tags; ``sources``: which others are
+    used with forms; ``known``: what raw text says of forms; ``distance``: a name of ``DISTANCES``."""
     corpus, lengths = bank.corpus, bank.corpus.lengths
     starts = starts_of(lengths + 3)
     where = np.arange(corpus.n_tokens) + np.repeat(starts[:-1] + 2 - corpus.sentence_starts[:-1], lengths)

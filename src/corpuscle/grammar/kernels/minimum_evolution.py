@@ -326,7 +326,7 @@ def shortest_trees(words, starts, roots, root_starts, metric, rules, weigh, foun
     room = longest + 1
     distances, sums, spans = np.zeros((room, room)), np.zeros((room, room)), np.zeros((room, room))
     shares, chances, cells = np.zeros((room, room)), np.zeros(room), np.zeros(longest * room // 2)
-    chart, tree = span_chart(longest, 1), np.zeros((2 * room, 3), np.int32)
+    chart, tree = span_chart(longest), np.zeros((2 * room, 3), np.int32)
     symbols, kinds = words
     ends, lean = np.zeros(room), metric.lean[np.minimum(np.arange(room), len(metric.lean) - 1)]
     table = evolution_for(longest)

@@ -15,17 +15,7 @@ import math
 import numpy as np
 
 from corpuscle.compiled import kernel, part
-from corpuscle.engine.dp.cky import (
-    ALL,
-    NO_SPANS,
-    Chart,
-    best_chart,
-    best_tree,
-    cell_of,
-    expectations,
-    rules_for,
-    sum_chart,
-)
+from corpuscle.engine.dp.cky import ALL, Chart, best_chart, best_tree, cell_of, expectations, rules_for, sum_chart
 from corpuscle.random import below, gamma, mix
 
 WEIGHTS = rules_for([0], [0], [0], [1.0], 1)
@@ -35,11 +25,11 @@ BRACKETS = WEIGHTS._replace(weights=np.zeros(1))
 
 
 @part
-def span_chart(n, symbols):
+def span_chart(n):
     """Room for sentences of n words."""
     cells = n * (n + 1) // 2
-    live = np.zeros((cells, symbols), np.int32)
-    return Chart(np.zeros((cells, symbols)), np.zeros(cells, np.int64), live, np.zeros(cells, np.int64))
+    live = np.zeros((cells, 1), np.int32)
+    return Chart(np.zeros((cells, 1)), np.zeros(cells, np.int64), live, np.zeros(cells, np.int64))
 
 
 @part
@@ -67,7 +57,7 @@ def best_brackets(scores, n, rules, chart, tree, brackets):
 def best_bracketings(scores, lengths, rules, brackets):
     """The best bracketings of many sentences; ``brackets`` int32 (sum of n - 1, 2)."""
     longest = _longest(lengths)
-    chart, tree = span_chart(longest, 1), np.zeros((2 * longest, 3), np.int32)
+    chart, tree = span_chart(longest), np.zeros((2 * longest, 3), np.int32)
     at, put = 0, 0
     for n in lengths:
         cells = n * (n + 1) // 2
@@ -82,7 +72,7 @@ def posteriors(scores, lengths, rules, shares, totals):
     """How likely every span of many sentences is: ``shares`` as long as ``scores``, and ``totals`` (n_sentences,), the
     logarithms of the weight of all bracketings."""
     longest = _longest(lengths)
-    chart, outside = span_chart(longest, 1), np.zeros((longest * (longest + 1) // 2, 1))
+    chart, outside = span_chart(longest), np.zeros((longest * (longest + 1) // 2, 1))
     weights, used, at = np.zeros(longest * (longest + 1) // 2), np.zeros(1), 0
     for sentence in range(len(lengths)):
         n = lengths[sentence]
@@ -132,21 +122,6 @@ def random_bracketing(n, draws, brackets):
             if last - first > 1:
                 todo[waiting, 0], todo[waiting, 1] = first, last
                 waiting += 1
-
-
-@kernel
-def best_labelled(leaves, starts, rules, root, nodes, logs):
-    """The best trees of sentences by labelled rules: ``leaves`` float64 (n_words, K) and ``root`` (K,), logarithms as
-    the rules' weights; ``nodes`` int32 (sum of 2 n - 1, 3) gets symbol, first word and end, preorder; ``logs`` their
-    scores."""
-    chart, put = span_chart(_longest(np.diff(starts)), len(root)), 0
-    for sentence in range(len(starts) - 1):
-        begin, n = starts[sentence], starts[sentence + 1] - starts[sentence]
-        if n == 0:
-            continue
-        logs[sentence] = best_chart(n, rules, root, leaves[begin : begin + n], NO_SPANS, ALL, chart)
-        best_tree(n, rules, root, chart, nodes[put : put + 2 * n - 1])
-        put += 2 * n - 1
 
 
 @kernel

@@ -34,6 +34,7 @@ import numpy as np
 
 from corpuscle.compiled import kernel, part
 from corpuscle.engine.dp.cky import DEAD, Rules, cell_of
+from corpuscle.scale import starts_of
 
 _UNSEEN, _USELESS = -1, -2
 
@@ -74,8 +75,7 @@ def items_for(keep: np.ndarray, ranks: np.ndarray) -> Items:
     number = np.full(keep.shape, -1, np.int32)
     number[cells, symbols] = np.arange(len(cells))
     starts = np.searchsorted(cells, np.arange(len(keep) + 1)).astype(np.int64)
-    places = np.concatenate([[0], np.cumsum(ranks[symbols])]).astype(np.int64)
-    return Items(starts, symbols.astype(np.int32), places, number)
+    return Items(starts, symbols.astype(np.int32), starts_of(ranks[symbols]), number)
 
 
 class _Slots(NamedTuple):
@@ -250,6 +250,7 @@ def outside_vectors(n, rules, latent, items, root, vectors, exponents, outside):
                 if exponents[a] == DEAD or exponents[b] == DEAD:
                     continue
                 power = exponents[a] + exponents[b] - exponents[cell]
+                # within the range of doubles; what is smaller than 2^-1000 of its cell is nothing
                 factor = math.ldexp(1.0, int(min(max(power, -1000), 1000)))
                 for x in range(items.starts[a], items.starts[a + 1]):
                     for y in range(items.starts[b], items.starts[b + 1]):

@@ -120,7 +120,6 @@ class ListRoom(NamedTuple):
 
 
 def moments_for(k: int, marks: int = 0) -> Moments:
-    """Sums over nothing."""
     middle_last, middle_first, first_last = np.zeros((3, k, k))
     tensor, marked = np.zeros((k, k, k)), np.zeros((marks, k, k))
     return Moments(
@@ -408,7 +407,6 @@ class Expectations(NamedTuple):
 
 
 def expectations_for(states: States) -> Expectations:
-    """Counts of nothing."""
     start, steps, words, tags = (np.zeros_like(array) for array in states[:4])
     return Expectations(start, steps, words, tags, np.zeros(len(start)), np.zeros(1))
 

@@ -74,21 +74,12 @@ class Instances(NamedTuple):
 
 
 class Sampling(NamedTuple):
-    """A sample of so many of so many, drawn one after the other: ``stream`` uint64 (2,); ``left``, ``wanted``: int64
-    (2,), of noes and yeses how many candidates are still to come, and how many of them are still wanted."""
+    """A sample of fixed size from candidates that come one after the other: ``stream`` uint64 (2,); ``left``,
+    ``wanted``: int64 (2,), the number of noes and yeses that are still to come, and of those still wanted."""
 
     stream: np.ndarray
     left: np.ndarray
     wanted: np.ndarray
-
-
-@part(inline=True)
-def _put(places, count, value, shift, apart):
-    """The places of a feature, alone and with the distance."""
-    value += np.uint64(count) * _TEMPLATE
-    places[count] = np.uint32(mix(value) >> shift)
-    places[count + 1] = np.uint32(mix(value + apart) >> shift)
-    return count + 2
 
 
 @part
@@ -105,7 +96,10 @@ def pair_features(layers, i, j, shift, places):
         pi + b + c + pj, a + pi + c + pj, pi + b + pj + d, a + pi + pj + d, a + pi + c, a + pi + d, pi + b + c,
         pi + b + d, a + c + pj, a + pj + d, b + c + pj, b + pj + d, pi + c + pj, pi + pj + d, a + pi + pj, pi + b + pj,
     ):  # fmt: skip
-        at = _put(places, at, value, shift, apart)
+        value += np.uint64(at) * _TEMPLATE
+        places[at] = np.uint32(mix(value) >> shift)  # the feature alone, then with the distance
+        places[at + 1] = np.uint32(mix(value + apart) >> shift)
+        at += 2
     places[at] = np.uint32(mix(np.uint64(at) * _TEMPLATE) >> shift)
 
 
@@ -125,7 +119,7 @@ def score_pairs(layers, sentence, weights, shift, correction, classifier, arcs):
             total = -correction
             for place in places:
                 total += weights[place]
-            if classifier == MAXENT:
+            if classifier == MAXENT:  # far below zero log C is the logit itself, and exp would overflow
                 total = -math.log1p(math.exp(-total)) if total > -30.0 else total
                 total = max(total, SMALLEST)
             arcs[h, m] = total
@@ -153,6 +147,7 @@ def loss(columns, signs, weights, point, classifier, gradient):
             z += point[column]
         z *= signs[number]
         if classifier == MAXENT:
+            # exp overflows above 709; below -30 the loss is -z to all digits that matter
             share = 1.0 / (1.0 + math.exp(z)) if z < 700.0 else 0.0
             total += weights[number] * (math.log1p(math.exp(-z)) if z > -30.0 else -z)
         else:
@@ -166,49 +161,28 @@ def loss(columns, signs, weights, point, classifier, gradient):
     return total
 
 
-@part
-def _take(sampling, label):
-    """Whether the next candidate is in the sample: with probability wanted / left, which makes every sample equally
-    likely (Knuth, "Seminumerical algorithms", 1969, algorithm 3.4.2 S)."""
-    wanted, left = sampling.wanted[label], sampling.left[label]
-    sampling.left[label] -= 1
-    if wanted < left and uniform(sampling.stream) * left >= wanted:
-        return False
-    sampling.wanted[label] -= 1
-    return True
-
-
 @kernel
 def collect(sentence, labels, sure, sampling, found, at):
     """Put a sample of the pairs of a sentence into ``found`` from ``at`` on; returns where the next ones go.
 
-    ``labels``: int8 (n, n), NO, YES or UNKNOWN; ``sure``: float32 (n, n); heads first, words counted from 0.
+    ``labels``: int8 (n, n), NO, YES or UNKNOWN; ``sure``: float32 (n, n); heads first, words counted from 0. A pair is
+    taken with probability wanted / left, which makes every sample equally likely (Knuth, "Seminumerical algorithms",
+    1969, algorithm 3.4.2 S).
     """
     n = len(labels)
     for i in range(n):
         for j in range(n):
-            if labels[i, j] != UNKNOWN and _take(sampling, labels[i, j]):
+            label = labels[i, j]
+            if label == UNKNOWN:
+                continue
+            wanted, left = sampling.wanted[label], sampling.left[label]
+            sampling.left[label] -= 1
+            if wanted >= left or uniform(sampling.stream) * left < wanted:
+                sampling.wanted[label] -= 1
                 found.sentences[at], found.heads[at], found.modifiers[at] = sentence, i + 1, j + 1
                 found.sure[at] = sure[i, j]
                 at += 1
     return at
-
-
-@kernel
-def collect_trees(heads, starts, sampling, found):
-    """The sample of ``collect`` of all sentences with trees: yes for an arc, no for every other pair."""
-    at = 0
-    for sentence in range(len(starts) - 1):
-        tree = heads[starts[sentence] : starts[sentence + 1]]
-        for i in range(len(tree)):
-            for j in range(len(tree)):
-                if i == j:
-                    continue
-                label = YES if tree[j] == i + 1 else NO
-                if _take(sampling, label):
-                    found.sentences[at], found.heads[at], found.modifiers[at] = sentence, i + 1, j + 1
-                    found.sure[at] = label
-                    at += 1
 
 
 # ---- the K best trees

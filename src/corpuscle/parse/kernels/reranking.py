@@ -143,9 +143,8 @@ def score_candidates(lists, first, last, ranking, scores):
 
 @kernel
 def learn_lists(lists, part, targets, ranking):
-    """Learn from the lists of the sentences ``part`` int64, whose right trees are ``targets`` int64 (n_sentences,);
-    returns of how many another tree was best."""
-    wrong, numbers = 0, lists.numbers
+    """Learn from the lists of the sentences ``part`` int64, whose right trees are ``targets`` int64 (n_sentences,)."""
+    numbers = lists.numbers
     of_numbers = len(ranking.weights) - numbers.shape[1]
     nearest, room = _room(lists)
     places = room[0]
@@ -157,7 +156,6 @@ def learn_lists(lists, part, targets, ranking):
             if score > best_score:
                 best, best_score = tree, score
         if last > first and best != targets[sentence]:
-            wrong += 1
             age = np.float64(ranking.clock[0])
             for tree, sign in ((targets[sentence], 1.0), (best, -1.0)):
                 _, count = _score(lists, sentence, tree, ranking, nearest, places)
@@ -168,7 +166,6 @@ def learn_lists(lists, part, targets, ranking):
                     ranking.weights[of_numbers + r] += sign * numbers[tree, r]
                     ranking.totals[of_numbers + r] += sign * age * numbers[tree, r]
         ranking.clock[0] += 1
-    return wrong
 
 
 @kernel
@@ -192,17 +189,6 @@ def valences(lists, first, last, logs, found):
                         total += logs[tag, side, min(child, MOST_CHILDREN), 1]
                     total += logs[tag, side, min(there, MOST_CHILDREN), 0]
             found[tree] = total
-
-
-@kernel
-def count_right(lists, gold, right):
-    """``right`` int64 (n_trees,) := how many heads of each tree are those of ``gold`` int32 (n_words,)."""
-    for sentence in range(len(lists.starts) - 1):
-        for tree in range(lists.firsts[sentence], lists.firsts[sentence + 1]):
-            begin, n, at = _tree(lists, sentence, tree)
-            right[tree] = 0
-            for j in range(n):
-                right[tree] += lists.heads[at + j] == gold[begin + j]
 
 
 # ---- maximum entropy over each list

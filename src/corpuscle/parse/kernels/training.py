@@ -47,6 +47,7 @@ from corpuscle.parse.kernels.features import N_TAGS, arc_features, place_of, sib
 _PLACES = 1024 + 2 * N_TAGS * 8
 """Features of an arc or of a pair at most."""
 _STEPS = 10_000
+"""Rounds of Hildreth's algorithm at most; it ends when no multiplier moves."""
 
 
 class Decoding(NamedTuple):
@@ -161,19 +162,18 @@ def _difference(layers, sentence, decoding, gold, heads, room, delta, touched):
         for side in range(2):
             tree, change = (gold, 1.0) if side == 0 else (heads, -1.0)
             h = tree[m - 1]
-            if not same:
-                count = arc_features(layers, base, h, m, decoding.shift, room.marks, room.places)
-                for i in range(count):
-                    delta[room.places[i]] += change
-                    touched[used + i] = room.places[i]
-                used += count
-            if pairs_differ:
-                s = _sibling_of(tree, m)
-                count = sibling_features(layers, base, h, s, m, decoding.shift, room.places)
-                for i in range(count):
-                    delta[room.places[i]] += change
-                    touched[used + i] = room.places[i]
-                used += count
+            for pairs in range(2):
+                if pairs and pairs_differ:
+                    s = _sibling_of(tree, m)
+                    count = sibling_features(layers, base, h, s, m, decoding.shift, room.places)
+                elif not pairs and not same:
+                    count = arc_features(layers, base, h, m, decoding.shift, room.marks, room.places)
+                else:
+                    continue
+                for place in room.places[:count]:
+                    delta[place] += change
+                    touched[used] = place
+                    used += 1
     return used
 
 
