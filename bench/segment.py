@@ -288,9 +288,8 @@ def _chain(text, **settings: Any):
     from corpuscle.segment.letters import prepare
 
     model = _segmenter(**settings)
-    given = prepare(text, None, model)
-    model.max_word_, model.types_ = given.max_word, given.types
-    return model._chain(given.material, model.seed), given.letters
+    letters, material = prepare(text, None, model)
+    return model._chain(material, model.seed), letters
 
 
 def sweeps(timer, train: str, test: str, share: int = 1, count: int = 8, **settings: Any) -> dict[str, float]:

@@ -135,7 +135,7 @@ def test_a_pool_goes_on_from_its_arrays_exactly():
     pool, nodes = fill(tokens, pool, root, draws, 1 / 6)
     for i in range(100):
         hpy.remove(pool, nodes[i], int(tokens[i, -1]), draws)
-    again, copied = seating.from_arrays(seating.to_arrays(pool)), draws.copy()
+    again, copied = seating.from_arrays(pool, seating.to_arrays(pool)), draws.copy()
     pool, _ = fill(tokens[:100], pool, root, draws, 1 / 6)
     again, _ = fill(tokens[:100], again, root, copied, 1 / 6)
     seating.sample_parameters(pool, 1, 5)
@@ -159,7 +159,7 @@ def test_damaged_arrays_are_refused_or_sound():
         odd = [0, 1, -1, -2, -3, 2**31 - 1, flat[random.integers(len(flat))]]
         flat[random.integers(len(flat))] = odd[random.integers(len(odd))]
         try:
-            bad = seating.from_arrays(damaged)
+            bad = seating.from_arrays(pool, damaged)
         except ValueError:
             refused += 1
         else:
@@ -173,7 +173,7 @@ def test_damaged_arrays_are_refused_or_sound():
 def test_table_sizes_follow_a_plain_list_through_moves_of_whole_tables():
     pool = pools.new_pool(1)
     root, draws = pools.new_root(pool, 0), stream()
-    entry = pools.entry_of(pool, root, 3, True)
+    entry = pools.entry_of(pool, root, 3)
     random, sizes = np.random.default_rng(0), []
     for step in range(800):
         pool = roomy(pool, 1)
@@ -193,7 +193,7 @@ def test_joining_leaving_and_taking_choose_tables_with_the_right_weights():
     joined, left, taken = Counter(), Counter(), Counter()
     pool = pools.new_pool(1, discount=discount)
     root = pools.new_root(pool, 0)
-    entry = pools.entry_of(pool, root, 0, True)
+    entry = pools.entry_of(pool, root, 0)
     for size in sizes:
         hpy.place_table(pool, entry, size)
     before, saved = Counter(sizes), (pool.entries.copy(), pool.nodes.copy(), pool.cells.copy(), pool.counters.copy())
@@ -233,7 +233,7 @@ def test_one_table_for_each_pair_and_no_strength_is_interpolated_kneser_ney():
     for m in (0, 1, 2):
         for ngram, count in counts[m].items():
             node = pools.make_context(pool, root, np.array(ngram, np.int32), m, m)
-            hpy.place_table(pool, pools.entry_of(pool, node, ngram[-1], True), count)
+            hpy.place_table(pool, pools.entry_of(pool, node, ngram[-1]), count)
 
     def kneser_ney(context, word):
         lower = kneser_ney(context[1:], word) if context else 1 / types
@@ -390,7 +390,7 @@ def test_sampled_parameters_have_the_means_of_the_grid_posterior():
     for sizes in seats:  # restaurants of one depth; every table has a dish of its own, which changes nothing
         root = pools.new_root(pool, 0)
         for dish, size in enumerate(sizes):
-            hpy.place_table(pool, pools.entry_of(pool, root, dish, True), size)
+            hpy.place_table(pool, pools.entry_of(pool, root, dish), size)
     drawn = np.empty((20_000, 2))
     for i in range(len(drawn)):
         seating.sample_parameters(pool, 1, i)
@@ -418,7 +418,7 @@ def test_a_dirichlet_strength_has_the_mean_of_its_grid_posterior():
     for sizes in ([6, 2], [9], [1, 1, 3]):
         root = pools.new_root(pool, 0)
         for dish, size in enumerate(sizes):
-            hpy.place_table(pool, pools.entry_of(pool, root, dish, True), size)
+            hpy.place_table(pool, pools.entry_of(pool, root, dish), size)
     drawn = np.empty(20_000)
     for i in range(len(drawn)):
         seating.sample_parameters(pool, 2, i, discounts=False)

@@ -207,13 +207,13 @@ def test_there_is_always_room(order, length):
 
 def test_a_chain_begins_with_given_words_and_words_of_branching_entropy():
     text = raw(GOLD)
-    first = prepare(text, None, NestedSegmenter(max_word=6)).material.first_words(6)
+    first = prepare(text, None, NestedSegmenter(max_word=6))[1].first_words(6)
     ways = [NestedSegmenter(sweeps=1, max_word=6, start=start) for start in ("branching", "growing")]
     begun, grown = (model.fit(text) for model in ways)
     assert begun.history_[0, 0, 2] == first.sum()
     assert np.isnan(begun.history_[0, 0, 1]) and grown.history_[0, 0, 1] > 1.0  # nothing has been cut; all has been
     few, many = (Corpus.from_sentences(lines) for lines in ([["ab", "ba"]], GOLD))
-    material = prepare(text, few, ways[0]).material
+    _, material = prepare(text, few, ways[0])
     assert ways[0].fit(text, few).history_[0, 0, 2] == material.first_words(6).sum()
     assert material.first_words(6)[-4:].tolist() == [1, 0, 1, 0]
     begun, grown = (model.fit(text, many) for model in ways)

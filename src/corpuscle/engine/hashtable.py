@@ -29,7 +29,7 @@ EMPTY = -1
 
 
 def new_index(room: int, dtype: type = np.int32) -> np.ndarray:
-    """An empty index for so many items: (2^k,), at least twice as many slots."""
+    """An empty index with room for N items: (2^k,), at least twice as many slots."""
     return np.full(1 << max(3, (2 * room - 1).bit_length()), EMPTY, dtype)
 
 
@@ -81,7 +81,7 @@ def find(index, keys, key):
 
 @part(inline=True)
 def same_stretch(one, begin, other, start, length):
-    """Whether so many symbols from ``one[begin]`` and from ``other[start]`` on are the same."""
+    """Whether the ``length`` symbols from ``one[begin]`` and from ``other[start]`` on are the same."""
     i = 0
     while i < length and one[begin + i] == other[start + i]:
         i += 1

@@ -36,7 +36,7 @@ NO_ROOM = -1
 
 _HELD, _MADE, _EDGES, _EDGES_BEFORE = range(4)
 _FLOOR, _TOP = range(2)
-_STEP, _ADD = np.uint64(0x9E3779B97F4A7C15), np.uint64(0x632BE59BD9B4E019)
+_STEP, _ADD = np.uint64(0x9E3779B97F4A7C15), np.uint64(0x632BE59BD9B4E019)  # odd, with bits in no order: for hashes
 
 
 class Options(NamedTuple):
@@ -216,7 +216,8 @@ def offer(stacks, limits, state, score, back, option):
 def settle(stacks, limits, q):
     """The best candidates become the hypotheses of stack q; the others are dropped with their edges. Returns how many
     edges there are."""
-    held, first, kept = stacks.counts[_HELD], stacks.first[q], np.int64(0)
+    counts, edges = stacks.counts, stacks.edges
+    held, first, kept = counts[_HELD], stacks.first[q], np.int64(0)
     heap.sort(stacks.best, stacks.order, held)
     least = stacks.bounds[_TOP] - limits.threshold
     while kept < held and kept < limits.beam and stacks.best[stacks.order[kept]] >= least:
@@ -225,25 +226,18 @@ def settle(stacks, limits, q):
         stacks.back[h], stacks.choice[h] = stacks.backs[c], stacks.choices[c]
         kept += 1
     stacks.first[q + 1] = first + kept
-    if limits.n_best > 1:
-        _settle_edges(stacks, first, kept)
-    return stacks.counts[_EDGES]
-
-
-@part(bare=True)
-def _settle_edges(stacks, first, kept):
-    """Candidates have become the hypotheses from ``first`` on, or have been dropped; so do their edges."""
-    stacks.final_of[: stacks.counts[_MADE]] = -1
-    for i in range(kept):
-        stacks.final_of[stacks.numbers[stacks.order[i]]] = first + i
-    at = stacks.counts[_EDGES_BEFORE]
-    for e in range(at, stacks.counts[_EDGES]):
-        into = stacks.final_of[np.int64(stacks.edges[0, e])]
-        if into >= 0:
-            stacks.edges[0, at], stacks.edges[1, at] = into, stacks.edges[1, e]
-            stacks.edges[2, at], stacks.edges[3, at] = stacks.edges[2, e], stacks.edges[3, e]
-            at += 1
-    stacks.counts[_EDGES] = at
+    if limits.n_best > 1:  # edges lead into hypotheses now, or are dropped
+        stacks.final_of[: counts[_MADE]] = -1
+        for i in range(kept):
+            stacks.final_of[stacks.numbers[stacks.order[i]]] = first + i
+        at = counts[_EDGES_BEFORE]
+        for e in range(at, counts[_EDGES]):
+            into = stacks.final_of[np.int64(edges[0, e])]
+            if into >= 0:
+                edges[0, at], edges[1, at], edges[2, at], edges[3, at] = into, edges[1, e], edges[2, e], edges[3, e]
+                at += 1
+        counts[_EDGES] = at
+    return counts[_EDGES]
 
 
 @part(bare=True)
@@ -260,7 +254,6 @@ def best_end(stacks, endings, q):
 
 @part(bare=True)
 def stack_of(first, hypothesis):
-    """Which stack a hypothesis is in."""
     q = 0
     while hypothesis >= first[q + 1]:
         q += 1

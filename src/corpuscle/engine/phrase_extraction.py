@@ -145,7 +145,7 @@ def _intern(symbols, begins, lengths, index, ids, firsts, hashes):
     known = 0
     for row in range(len(begins)):
         begin, length = begins[row], lengths[row]
-        key = np.uint64(0xCBF29CE484222325)
+        key = np.uint64(0xCBF29CE484222325)  # FNV-1a
         for i in range(begin, begin + length):
             key = (key ^ np.uint64(symbols[i])) * np.uint64(0x100000001B3)
         slot = hashtable.probe(index, hashes, key, hashtable.home(index, key))

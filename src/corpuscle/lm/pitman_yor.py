@@ -145,7 +145,7 @@ class FixedSampler(_Chain):
         same = [np.array_equal(kept[name][:, at], getattr(self.pool, name)[:, at]) for name, at in fixed.items()]
         if not all(same) or len(kept["discounts"]) != len(self.pool.discounts):
             raise ValueError("its restaurants are not those of the text")
-        pool = seating.from_arrays(kept, indexed=False, empty=True)
+        pool = seating.from_arrays(self.pool, kept, empty=True)
         rows = slice(0, len(self.direct))
         self.pool = pool._replace(nodes=pool.nodes[: len(kept["nodes"])].copy(), entries=pool.entries[rows].copy())
         seated = self.direct.copy()
@@ -188,7 +188,7 @@ class VariableSampler(_Chain):
         kept, deepest = stripped("pool/", arrays), len(self.pool.discounts) - 1
         if len(kept["discounts"]) != deepest + 1 or len(arrays["depths"]) != len(self.text.depths):
             raise ValueError("it does not fit the text")
-        self.pool = seating.from_arrays(kept, deepest=deepest, stop_prior=STOP_PRIOR, variable=True)
+        self.pool = seating.from_arrays(self.pool, kept, variable=True)
         self.text.depths[:] = arrays["depths"]
         if len(kept["nodes"]) == 0 or kept["nodes"][0, col.PARENT] != -1 or (kept["nodes"][1:, col.PARENT] == -1).any():
             raise ValueError("its contexts are not one tree")
@@ -362,7 +362,7 @@ def _check_sample(model: HpyModel, sample: dict[str, np.ndarray]) -> None:
         return
     tree = contexts_of(sample)
     contexts.check_contexts(tree)
-    if contexts.depths(tree).max() >= model.order_:
+    if contexts.tree_depths(tree.first_child).max() >= model.order_:
         raise ValueError("a context is longer than the model looks back")
 
 

@@ -38,6 +38,7 @@ from corpuscle.measure.result import Result
 from corpuscle.model import Kind, Model
 from corpuscle.random import Random
 from corpuscle.segment.chain import (
+    HISTORY,
     STOP_PRIOR,
     Chain,
     chain_arrays,
@@ -67,7 +68,7 @@ from corpuscle.segment.letters import (
 )
 from corpuscle.segment.settings import NestedSettings, SegmentSettings
 from corpuscle.settings import Seeded, learned
-from corpuscle.text.corpus import Corpus, Preprocessing
+from corpuscle.text.corpus import Corpus, Preprocessing, starts_of
 from corpuscle.text.heldout import item_hashes, overlap
 from corpuscle.text.scripts import TYPES, WORD_TYPES
 from corpuscle.text.settings import TextSettings
@@ -168,7 +169,8 @@ class Segmenter(SegmentSettings, TextSettings, Seeded, Model):
 
     @abstractmethod
     def history_columns(self) -> list[str]:
-        """The names of the columns of ``history_``."""
+        """The names of the columns of ``history_``: those of ``HISTORY``, and in a nested model discounts and strengths
+        by length of context, and the mean lengths of words by type."""
 
     def checkpoint(
         self, text: Corpus | None, gold: Corpus | None, path: str | PathLike[str], resume: bool = False
@@ -182,16 +184,14 @@ class Segmenter(SegmentSettings, TextSettings, Seeded, Model):
     ) -> Self:
         """Learn from a text, from segmented lines (``gold``), or from both: corpora of what stands between white space.
         ``checkpoint`` keeps unfinished work."""
-        given = prepare(text, gold, self)
-        self.vocab_, self.max_word_, self.types_ = given.letters.vocab, given.max_word, given.types
-        self.inner_marks_ = given.inner_marks
-        self.items_ = item_hashes(given.letters.as_corpus())
-        self.provenance_ = {"sentences": len(given.letters), "letters": len(given.letters.tokens)}
+        letters, material = prepare(text, gold, self)
+        self.vocab_, self.items_ = letters.vocab, item_hashes(letters.as_corpus())
+        self.provenance_ = {"sentences": len(letters), "letters": len(letters.tokens)}
         self.provenance_["given_sentences"] = 0 if gold is None else len(gold)
         self.stays_here("a Gibbs chain is sequential by nature; chains run side by side")
         seeds = [self.seed, *(int(Random(self.seed, "segment.chain", 0, c).key >> 1) for c in range(1, self.chains))]
         with scale.workers(min(self.threads, self.chains)) as pool:
-            chains = learning.Chains([self._chain(given.material, seed) for seed in seeds], pool)
+            chains = learning.Chains([self._chain(material, seed) for seed in seeds], pool)
             columns = len(self.history_columns())
             history, kept = (checkpoint or Checkpoint()).run(
                 chains,
@@ -305,7 +305,7 @@ class Segmenter(SegmentSettings, TextSettings, Seeded, Model):
             lengths, filled = np.diff(letters.starts), np.diff(starts) > 0
             line = np.searchsorted(letters.starts, starts[:-1], "right") - 1  # of each piece of a line
             logs = np.bincount(line[filled], np.concatenate([logs for _, logs in found])[filled], len(letters))
-            unknown = np.diff(np.append(0, np.cumsum(text == UNKNOWN))[letters.starts])
+            unknown = np.diff(starts_of(text == UNKNOWN)[letters.starts])
             yield LineScores(np.where(lengths > 0, logs, nothing), lengths, unknown)
 
     def score(self, corpus: Corpus, *, best: bool = False, spaces: str | None = "remove") -> LineScores:
@@ -401,7 +401,13 @@ class NestedSegmenter(NestedSettings, Segmenter):
         return Chain(material, {**self.settings, "max_word": self.max_word_}, seed)
 
     def history_columns(self) -> list[str]:
-        return Chain.columns(self.order, self.max_context)
+        drawn = [
+            f"{what}_{name}_{depth}"
+            for what, depths in (("word", self.order), ("letter", self.max_context + 1))
+            for name in ("discount", "strength")
+            for depth in range(depths)
+        ]
+        return [*HISTORY, *drawn, *(f"length_{kind}" for kind in TYPES)]
 
 
 _ATTEMPTS = 64

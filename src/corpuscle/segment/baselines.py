@@ -55,7 +55,7 @@ class BoundaryChain(Chain):
         self._text = boundaries.Boundaries(
             gaps, np.zeros(n + 1, np.uint8), np.zeros(n + 1, np.int32), self._bases, settings["max_word"]
         )
-        self._begin(np.where(given, material.cuts, material.gaps == 1))
+        self._begin(np.where(given, material.cuts, material.gaps == FORCED))
         boundaries.scatter(self._text, settings["word_end"], Random(seed, "segment.start").array())
         self.cuts = self._cuts()
         self._choice = boundaries.new_choice()

@@ -15,7 +15,7 @@ import numpy as np
 
 from corpuscle import model as container
 from corpuscle.engine.restaurants import pool as col
-from corpuscle.engine.restaurants.contexts import check_contexts, depths
+from corpuscle.engine.restaurants.contexts import check_contexts, tree_depths
 from corpuscle.engine.restaurants.seating import sample_parameters
 from corpuscle.learning import Learner
 from corpuscle.lm.pitman_yor import pool_arrays, tree_arrays
@@ -27,6 +27,7 @@ from corpuscle.segment.kernels.lengths import length_factors, length_law, root_t
 from corpuscle.segment.kernels.model import BOUNDARY_BASE, LENGTH, grown_nested, new_nested
 from corpuscle.segment.kernels.state import tree_of
 from corpuscle.segment.letters import Material
+from corpuscle.text.corpus import starts_of
 from corpuscle.text.scripts import TYPES, WORD_TYPES
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ MIXED = TYPES.index("mixed")
 HISTORY = ("log_likelihood", "perplexity", "words", "lexicon", "word_length")
 """What is noted first after every sweep: the log probability of words and seating; the perplexity per letter of
 sentences that are not given, each by the model of all others; words, distinct words, letters per word. The sampled
-parameters follow, see ``Chain.columns``."""
+parameters follow, see ``Segmenter.history_columns``."""
 
 _STEP = 1 << 15
 _MEAN_PRIOR = (0.2, 0.1)
@@ -95,17 +96,6 @@ class Chain(Learner):
         self._order: tuple[int, np.ndarray, np.ndarray] | None = None
         self._set_lengths(0, 0)
 
-    @classmethod
-    def columns(cls, order: int, max_context: int) -> list[str]:
-        """HISTORY, discounts and strengths by length of context, mean lengths of words by type."""
-        drawn = [
-            f"{what}_{name}_{depth}"
-            for what, depths in (("word", order), ("letter", max_context + 1))
-            for name in ("discount", "strength")
-            for depth in range(depths)
-        ]
-        return [*HISTORY, *drawn, *(f"length_{kind}" for kind in TYPES)]
-
     def _set_lengths(self, sweep: int, step: int) -> None:
         """The factors of the base measure for the present letters and means."""
         law = length_law(self.nested, self.settings["paths"], self.seed, (sweep << 32) + step)
@@ -155,7 +145,7 @@ class Chain(Learner):
         return np.ones_like(given) if sweep == 0 and self.branching else given
 
     def finish(self, sweep: int) -> list[float]:
-        """End a sweep: draw all parameters. Returns what is noted, see ``columns``."""
+        """End a sweep: draw all parameters. Returns what is noted, see ``HISTORY``."""
         if sweep >= self.held:
             sample_parameters(self.nested.words, self.seed, 2 * sweep)
         sample_parameters(self.nested.letters, self.seed, 2 * sweep + 1)
@@ -241,10 +231,10 @@ def check_sample(sample: Mapping[str, np.ndarray], order: int, max_context: int,
     words, letters = tree_of(sample, "words"), tree_of(sample, "letters")
     for tree, deepest in ((words, order - 1), (letters, max_context)):
         check_contexts(tree)
-        customers = np.append(0, np.cumsum(tree.customers, dtype=np.int64))[tree.first_entry]
+        customers = starts_of(tree.customers)[tree.first_entry]
         if np.diff(customers).max() > np.iinfo(np.int32).max:
             raise ValueError("a context has more customers than there can be")
-        if depths(tree).max() > deepest:
+        if tree_depths(tree.first_child).max() > deepest:
             raise ValueError("a context is longer than the model looks back")
     if len(sample["words/discounts"]) != order or len(sample["letters/discounts"]) != max_context + 1:
         raise ValueError("a sample has a discount and a strength for every length of context")

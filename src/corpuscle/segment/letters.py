@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from corpuscle.errors import SettingError, UnfitData, warn
 from corpuscle.segment.kernels.boundaries import autonomous_words
+from corpuscle.segment.kernels.lattice import FORBIDDEN, FORCED
 from corpuscle.text.corpus import SPACE, Corpus, spell_out, starts_of
 from corpuscle.text.origin import error_about
 from corpuscle.text.scan import Scanner
@@ -22,9 +23,6 @@ from corpuscle.text.vocab import FIRST, MARKUP, Vocab
 
 if TYPE_CHECKING:
     from corpuscle.segment.base import Segmenter
-
-FORCED, FORBIDDEN = 1, 2
-"""Known of the gap before a letter: a word begins here; no word begins here. As in ``kernels.lattice``."""
 
 LONGEST_LINE = 500
 """Longer lines are cut into pieces, at punctuation where there is any."""
@@ -44,7 +42,8 @@ class Letters:
     """Lines of letters.
 
     - ``tokens``: int32 (n,), ids of ``vocab``, which has letters only; ``starts``: int64 (lines + 1,);
-    - ``gaps``: uint8 (n,), FORCED where white space stood before a letter, FORBIDDEN where a joiner did, else 0;
+    - ``gaps``: uint8 (n,), FORCED where white space stood before a letter, FORBIDDEN where a joiner did, else 0,
+      see ``kernels.lattice``;
     - ``texts``: the texts that have the lines, one after the other.
     """
 
@@ -58,7 +57,6 @@ class Letters:
         return len(self.starts) - 1
 
     def as_corpus(self) -> Corpus:
-        """The lines as a corpus of letters."""
         return Corpus(self.tokens, self.starts, self.vocab)
 
     def error(self, reason: str, line: int) -> UnfitData:
@@ -72,7 +70,6 @@ class Letters:
 
 
 def line_of(letters: Letters, place: int) -> int:
-    """The number of the line of a letter."""
     return int(np.searchsorted(letters.starts, place, "right")) - 1
 
 
@@ -88,29 +85,22 @@ def _without(letters: Letters, removed: np.ndarray, mark: int, id: int) -> Lette
     gaps[1:][removed[:-1]] = mark
     tokens = letters.tokens[kept]
     tokens[tokens > id] -= 1
-    starts = np.concatenate([[0], np.cumsum(kept)])[letters.starts]
+    starts = starts_of(kept)[letters.starts]
     vocab = letters.vocab.subset(np.delete(np.arange(FIRST, len(letters.vocab)), id - FIRST))
     gaps = gaps[kept]
     gaps[first_letters(starts)] = 0
     return Letters(tokens, starts, vocab, gaps, letters.texts)
 
 
-def _literal(corpus: Corpus) -> Corpus:
-    """A corpus in which reserved symbols, as ``<unk>``, are strings like all others: what was written is cut."""
-    reserved = corpus.tokens < FIRST
-    if not reserved.any():
-        return corpus
-    vocab = Vocab.from_words(dict.fromkeys([*corpus.vocab.strings[FIRST:], *MARKUP]))
-    literal = vocab.encode(MARKUP)[np.minimum(corpus.tokens, FIRST - 1)]
-    return replace(corpus, tokens=np.where(reserved, literal, corpus.tokens), vocab=vocab)
-
-
 def letters_of(corpus: Corpus, units: str = "characters", joiner: str | None = None) -> Letters:
     """The letters of a corpus of what stands between white space. ``joiner``: a character that is no part of the text
     and says that there is no boundary."""
-    spelled = corpus = _literal(corpus)
-    if units != "words":
-        spelled = spell_out(corpus, units)
+    reserved = corpus.tokens < FIRST
+    if reserved.any():  # what was written is cut: here reserved symbols, as ``<unk>``, are strings like all others
+        vocab = Vocab.from_words(dict.fromkeys([*corpus.vocab.strings[FIRST:], *MARKUP]))
+        literal = vocab.encode(MARKUP)[np.minimum(corpus.tokens, FIRST - 1)]
+        corpus = replace(corpus, tokens=np.where(reserved, literal, corpus.tokens), vocab=vocab)
+    spelled = corpus if units == "words" else spell_out(corpus, units)
     gaps = np.zeros(len(spelled.tokens), np.uint8)
     letters = Letters(spelled.tokens, spelled.sentence_starts, spelled.vocab, gaps, (corpus,))
     if units == "words":
@@ -119,8 +109,7 @@ def letters_of(corpus: Corpus, units: str = "characters", joiner: str | None = N
     escaped = "\\" + SPACE
     if escaped in letters.vocab:  # a real one in the text
         strings = [SPACE if string == escaped else string for string in letters.vocab.strings[FIRST:]]
-        plain = Vocab.from_words(strings, letters.vocab.counts[FIRST:])
-        letters = replace(letters, vocab=plain)
+        letters = replace(letters, vocab=Vocab.from_words(strings, letters.vocab.counts[FIRST:]))
     if joiner is not None and (id := letters.vocab.id(joiner)) >= FIRST:
         letters = _without(letters, letters.tokens == id, FORBIDDEN, id)
     return letters
@@ -183,7 +172,7 @@ def segmented_bytes(letters: Letters, cuts: np.ndarray, units: str) -> bytes:
     line = np.repeat(np.arange(len(letters)), np.diff(letters.starts))
     place = np.cumsum(lengths + separated) - lengths + line
     result = np.full(int((lengths + separated).sum()) + len(letters), 10, np.uint8)
-    inside = np.repeat(place - np.concatenate([[0], np.cumsum(lengths)[:-1]]), lengths) + np.arange(lengths.sum())
+    inside = np.repeat(place - starts_of(lengths)[:-1], lengths) + np.arange(lengths.sum())
     source = np.repeat(letters.vocab.offsets[types] - place, lengths) + inside
     result[inside] = letters.vocab.bytes[source]
     result[place[separated] - 1] = np.where(begins[separated], 32, ord(PHRASE_MARK))
@@ -213,12 +202,13 @@ def typical(vocab: Vocab, tokens: np.ndarray) -> tuple[bool, int]:
 def known_gaps(letters: Letters, spaces: str) -> np.ndarray:
     """The gaps if white space is forced boundaries, all boundaries (``gold``), or nothing (``remove``); joiners always
     count."""
+    gaps = letters.gaps.copy()
     if spaces == "gold":
-        gaps = np.where(letters.gaps == FORCED, FORCED, FORBIDDEN).astype(np.uint8)
+        gaps[gaps != FORCED] = FORBIDDEN
         gaps[first_letters(letters.starts)] = 0
-        return gaps
-    removed = (spaces == "remove") & (letters.gaps == FORCED)
-    return np.where(removed, 0, letters.gaps).astype(np.uint8)
+    elif spaces == "remove":
+        gaps[gaps == FORCED] = 0
+    return gaps
 
 
 def around_punctuation(letters: Letters, gaps: np.ndarray, inner: Collection[str] = ()) -> np.ndarray:
@@ -287,48 +277,39 @@ class Material:
         return np.repeat(self.given != 0, np.diff(self.starts))
 
 
-class Given(NamedTuple):
-    """All letters, those of the text before those of the gold lines, and what follows from them."""
-
-    letters: Letters
-    material: Material
-    max_word: int
-    types: bool
-    inner_marks: list[str]
-
-
 def letter_masks(vocab: Vocab, types: bool) -> np.ndarray:
     """The scripts of letters, uint16 (letters,), all alike where words have no types."""
     masks = character_masks(vocab)
     return masks if types else np.full_like(masks, character_masks(Vocab.from_words([]))[0])
 
 
-def prepare(text: Corpus | None, gold: Corpus | None, settings: Segmenter) -> Given:
-    """The material for chains, checked; settings that are None are chosen by the text."""
-    if gold is not None and settings.units == "words":
+def prepare(text: Corpus | None, gold: Corpus | None, model: Segmenter) -> tuple[Letters, Material]:
+    """All letters, those of the text before those of the gold lines, and the material for chains, checked. Sets
+    ``max_word_`` and ``types_``, by the text where the settings are None, and ``inner_marks_``."""
+    if gold is not None and model.units == "words":
         raise SettingError("gold lines mean nothing where words are units: white space separates the units")
-    parts = [letters_of(corpus, settings.units, settings.joiner) for corpus in (text, gold) if corpus is not None]
+    parts = [letters_of(corpus, model.units, model.joiner) for corpus in (text, gold) if corpus is not None]
     letters = joined(parts) if parts else None
     if letters is None or len(letters.tokens) == 0:
         raise error_about(gold if text is None else text, "the training text is empty")
     auto_types, auto_length = typical(letters.vocab, letters.tokens)
-    types = auto_types if settings.types is None else settings.types
-    max_word = settings.max_word or auto_length
+    model.types_ = types = auto_types if model.types is None else model.types
+    model.max_word_ = max_word = model.max_word or auto_length
     is_gold = np.zeros(len(letters), bool)
     if gold is not None:
         is_gold[len(letters) - len(gold) :] = True
-    if settings.spaces == "gold":
+    if model.spaces == "gold":
         is_gold[:] = True
     in_gold = np.repeat(is_gold, np.diff(letters.starts))
-    begins = (letters.gaps == FORCED) | (settings.units == "words")  # the words of segmented text
+    begins = (letters.gaps == FORCED) | (model.units == "words")  # the words of segmented text
     begins[first_letters(letters.starts)] = True
     allowed = np.where(in_gold, begins, letters.gaps != FORBIDDEN)
     starts = pieces(letters, allowed)
     line = np.minimum(np.searchsorted(letters.starts, starts[:-1], "right"), len(letters)) - 1
-    gaps = known_gaps(letters, settings.spaces)
-    inner = inner_marks(letters, begins, in_gold) if types else []
+    gaps = known_gaps(letters, model.spaces)
+    model.inner_marks_ = inner_marks(letters, begins, in_gold) if types else []
     if types:
-        gaps = around_punctuation(letters, gaps, inner)
+        gaps = around_punctuation(letters, gaps, model.inner_marks_)
     gaps = np.where(in_gold, 0, gaps).astype(np.uint8)
     cuts = np.zeros(len(letters.tokens), np.uint8)
     cuts[in_gold & begins] = 1
@@ -349,4 +330,4 @@ def prepare(text: Corpus | None, gold: Corpus | None, settings: Segmenter) -> Gi
         np.ascontiguousarray(letters.tokens, np.int32), starts, gaps, is_gold[line].astype(np.uint8), cuts,
         letter_masks(letters.vocab, types), longest,
     )  # fmt: skip
-    return Given(letters, material, max_word, types, inner)
+    return letters, material

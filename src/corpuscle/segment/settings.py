@@ -8,7 +8,7 @@ from corpuscle.text.settings import TextSettings
 
 
 class SegmentSettings(Settings):
-    """What everything that learns where words are has among its settings."""
+    """Settings of all segmenters that learn."""
 
     max_word: int | None = setting(
         "Letters of the longest word.", default=None, low=1, high=100, shown="4 for Chinese, 8 for Japanese, else 10"

@@ -237,7 +237,6 @@ def next_(
 
 
 def _next(model: Segmenter, context: str, k: int, spaces: str | None = None) -> dict[str, Any]:
-    """What may follow, and how likely it is."""
     from corpuscle.text import read_strings
     from corpuscle.text.origin import Origin
 

@@ -175,7 +175,7 @@ Look = Callable[[int, int], Likelihoods]
 _WORDS = 1 << 10
 """About how many words of documents a worker reads at a time."""
 _PIECE = 1 << 12
-"""So many words of a document are looked at at a time."""
+"""How many words of a document are looked at at a time."""
 
 
 class DocumentChunk(NamedTuple):

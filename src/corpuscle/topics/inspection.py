@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from corpuscle.errors import SettingError
-from corpuscle.text.corpus import Corpus
+from corpuscle.text.corpus import Corpus, starts_of
 from corpuscle.text.vocab import UNKNOWN
 from corpuscle.text.wording import clip
 from corpuscle.topics.base import Look, TopicModel, all_words, document_bounds, of_documents, pick_documents
@@ -204,7 +204,7 @@ def document_topics(model: TopicModel, corpus: Corpus, *, particles: int = 10, s
         raise SettingError("a model of the method hpylm has no topics: it cannot say what a document is about")
     read = partial(of_documents, read=_mixture, particles=particles, seed=seed)
     shares = np.mean(model._by_sample(corpus, read), axis=0)
-    unknown = np.concatenate([[0], np.cumsum(corpus.recode(model.vocab_).tokens == UNKNOWN)])
+    unknown = starts_of(corpus.recode(model.vocab_).tokens == UNKNOWN)
     return [
         DocumentTopics(name, last - first, int(unknown[last] - unknown[first]), mixed)
         for name, (first, last), mixed in zip(

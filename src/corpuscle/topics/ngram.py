@@ -339,7 +339,6 @@ class NgramTopicModel(NgramTopicSettings, TopicModel):
 
 
 def _check(loaded: container.Container) -> None:
-    """Validate what a file claims to be before any kernel sees it; ``ValueError``."""
     model = NgramTopicModel.from_container(loaded)
     if model.samples != loaded.extra["samples"] or model.topics_ != loaded.extra["n_topics"]:
         raise ValueError("its settings do not fit its samples")

@@ -122,11 +122,6 @@ class RescalingModel(RescalingSettings, TopicModel):
         """P(w | topic), float64 (types, topics)."""
         return (self.types_ + self.prior) * self._topics.scale
 
-    def _factors(self, mixture: np.ndarray) -> np.ndarray:
-        """``(p(w | d) / p(w)) ** exponent`` for every id, float64 (len(vocab),); 0 for boundaries."""
-        bent = np.exp(self.exponent * np.log(mixed(self._topics, mixture) / self._common))
-        return np.concatenate([bent[:1], np.zeros(FIRST - 1), bent[1:]])
-
     def _prepare(self) -> None:
         assert self._shares and self._by_type.size and self._common.size
 
@@ -161,7 +156,9 @@ def _rescaled_words(chunk: DocumentChunk, model: RescalingModel, every: int = 10
         out = np.empty(last - first)
         for begin in range(first, last, every):
             end = min(begin + every, last)
-            factors = model._factors(reader.mixture)
+            # (p(w | d) / p(w)) ** exponent of every type, and 0 for the boundaries among the ids.
+            bent = np.exp(model.exponent * np.log(mixed(model._topics, reader.mixture) / model._common))
+            factors = np.concatenate([bent[:1], np.zeros(FIRST - 1), bent[1:]])
             out[begin - first : end - first] = rescaled(
                 model._shares, symbols, available, positions[begin:end], factors
             )
@@ -177,7 +174,6 @@ def _rows(tokens: np.ndarray) -> np.ndarray:
 
 
 def _check(loaded: container.Container) -> None:
-    """Whether the parts of a file fit one another; ``ValueError``."""
     model = RescalingModel.from_container(loaded)
     words = model.words_
     if words.infinite or words.boundary != "single" or words.order_ != model.order:

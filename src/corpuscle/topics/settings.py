@@ -12,7 +12,7 @@ PLAIN = "hpylm"
 
 
 class TopicSettings(Settings):
-    """What all topic models have among their settings.
+    """Settings of all topic models.
 
     ``topics_``, ``order_`` and ``sweeps_`` are what the method makes of them: how many topics there are, how many
     words a model looks at (the predicted one included), and how many sweeps it learns.

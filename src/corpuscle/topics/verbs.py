@@ -395,11 +395,7 @@ def topics(
 
 @view("topics", name="mark", kinds=("topics.ngram",), text="a b c\nb c a")
 def mark_typed(
-    model: TopicModel,
-    text: Corpus = _TYPED,
-    *,
-    particles: int = _GUESSES,
-    seed: int = SEED,
+    model: TopicModel, text: Corpus = _TYPED, *, particles: int = _GUESSES, seed: int = SEED
 ) -> dict[str, Any]:
     """How topical each word is, and its topic; as a picture, too."""
     from corpuscle.figures import shaded_text

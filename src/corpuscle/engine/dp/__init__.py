@@ -12,8 +12,8 @@ over plus, so all paths with the same beginning can be taken together, whatever 
 
 Logarithms are exact about which of two paths is better, and do not underflow. Sums are taken of the weights themselves,
 scaled where they could become too small: a sum of logarithms would need an exponential for each term, which takes 40 to
-50 times as long. Where a program computes its weights on its way (``align.kernels.distortion``,
-``segment.kernels.paths``), both semirings multiply weights, scaled; of none is 0 then.
+50 times as long. Where a program computes its weights on its way (``align.kernels.em``, ``segment.kernels.lattice``),
+both semirings multiply weights, scaled; of none is 0 then.
 
 A program is made by a factory, whose kernel closes over the semiring and nothing else::
 

@@ -197,7 +197,7 @@ class _Ranks(NamedTuple):
     position; path number v, for v up to n s, is the best one to node v.
 
     - ``scores``: float64 (paths,); ``nodes``: int64, where each ends; ``before``: int64, the path that it goes on from;
-    - ``worse``: int64 (paths,), the next best to the same node, -1 if there is none, -2 if nobody has asked yet;
+    - ``worse``: int64 (paths,), the next best to the same node, -1 if there is none, -2 if it has not been looked for;
     - ``rows``: int64 (nodes,), -1 or the row of ``unused``, int64 (rows, s): of the paths to each state before, the
       best one that no path to this node goes on from, -1 if there is none.
     """
@@ -227,7 +227,7 @@ def _continue(n, s, chain, ranks, node, unused):
 
 @part(bare=True)
 def _find_before(n, s, chain, ranks, path, firsts):
-    """The path that a path goes on from, looked for if nobody has asked yet; ``firsts`` (s,) is room."""
+    """The path that a path goes on from, looked for at the first call; ``firsts`` (s,) is room."""
     if ranks.before[path] == _UNKNOWN:
         node = ranks.nodes[path]
         for p in range(s):

@@ -351,7 +351,7 @@ def tilt(n, heads, arcs, siblings):
             base += siblings[h, sibling, m]
         total += base
         for g in range(n + 1):
-            arcs[g, m] = math.exp(min(arcs[g, m] - base, 500.0))
+            arcs[g, m] = math.exp(min(arcs[g, m] - base, 500.0))  # beyond 709 exp overflows
     for h in range(len(siblings)):
         for s in range(n + 1):
             for m in range(1, n + 1):

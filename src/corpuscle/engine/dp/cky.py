@@ -153,6 +153,7 @@ def cky(semiring: int) -> Any:
                         a, b = cell_of(n, i, k), cell_of(n, k, i + width)
                         if counts[a] == 0 or counts[b] == 0:
                             continue
+                        # Below 2^-1000 of the scale of the cell nothing is left of a split.
                         factor = math.ldexp(1.0, int(max(exponents[a] + exponents[b] - scale, -1000)))
                         right = inside[b]
                         for at in range(counts[a]):

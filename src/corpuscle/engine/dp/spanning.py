@@ -125,25 +125,20 @@ def k_best_trees(n, arcs, single, k, heads, scores):
                 forbidden[new] = forbidden[part]
             forbidden[new, trees[part, branch]] = True
             branches[new] = branch
-            _limit(arcs, trees[part], branch, forbidden[new], limited)
+            # Words before the branch keep their heads, the one at it avoids some.
+            limited[:] = arcs
+            for m in range(1, branch + 1):
+                limited[:, m] = -math.inf
+                limited[trees[part, m - 1], m] = arcs[trees[part, m - 1], m]
+            for h in range(n + 1):
+                if forbidden[new, h]:
+                    limited[h, branch + 1] = -math.inf
             values[new] = best_tree(n, limited, single, trees[new])
             if values[new] > -math.inf and not (single and np.sum(trees[new] == 0) > 1):
                 parts += 1
             else:
                 values[new] = -math.inf
     return count
-
-
-@part
-def _limit(arcs, tree, branch, forbidden, limited):
-    """``limited`` := the arcs of a part: words before the branch keep their heads, the one at it avoids some."""
-    limited[:] = arcs
-    for m in range(1, branch + 1):
-        limited[:, m] = -math.inf
-        limited[tree[m - 1], m] = arcs[tree[m - 1], m]
-    for h in range(len(arcs)):
-        if forbidden[h]:
-            limited[h, branch + 1] = -math.inf
 
 
 def shares(arcs: np.ndarray, single: bool) -> tuple[np.ndarray, float]:

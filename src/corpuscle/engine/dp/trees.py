@@ -95,7 +95,6 @@ class Counts(NamedTuple):
 
     @classmethod
     def empty(cls, classes: int, links: int, places: int, trees: int) -> Counts:
-        """Nothing counted yet."""
         first, steps, emission = np.zeros(classes), np.zeros((links, classes, classes)), np.zeros((places, classes))
         return cls(first, steps, emission, np.zeros(trees), np.zeros(2, np.int64))
 

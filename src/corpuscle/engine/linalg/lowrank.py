@@ -31,7 +31,7 @@ from corpuscle.random import normal, purpose_id, stream
 _PURPOSE = purpose_id("linalg.gaussian")
 ALL_BELOW, LARGE_PART, BLOCK = 256, 4, 256
 """Right vectors of a matrix whose smaller side is at most the first, or the second times as long as there shall be
-vectors, come from its square; so many columns of that are made at a time."""
+vectors, come from its square; the last is how many columns of that are made at a time."""
 
 
 class LowRank(NamedTuple):
@@ -63,7 +63,6 @@ def gaussian(rows: int, columns: int, seed: int) -> np.ndarray:
 
 
 def _basis(block: np.ndarray) -> np.ndarray:
-    """An orthonormal basis of the columns."""
     return np.linalg.qr(block)[0]
 
 

@@ -10,7 +10,7 @@ Saad, "Iterative methods for sparse linear systems", 2003, section 3.4. A is m x
 
 from __future__ import annotations
 
-from functools import partial
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,7 +21,7 @@ from corpuscle.compiled import kernel
 from corpuscle.scale import chunks_of, each
 
 WORK = 1 << 23
-"""So many multiplications, about, are one piece of work."""
+"""About how many multiplications are one piece of work."""
 
 
 class Rows(NamedTuple):
@@ -54,7 +54,6 @@ class Rows(NamedTuple):
         return np.repeat(np.arange(len(self.starts) - 1, dtype=np.int32), np.diff(self.starts))
 
     def csr(self) -> csr_array:
-        """The same matrix for SciPy."""
         return csr_array((self.values, self.columns, self.starts), self.shape)
 
     def dense(self) -> np.ndarray:
@@ -100,11 +99,6 @@ def scaled(matrix: Rows, left: np.ndarray, right: np.ndarray) -> Rows:
     return matrix._replace(values=values)
 
 
-def _product(piece: tuple[int, int], matrix: Rows, block: np.ndarray, result: np.ndarray) -> None:
-    first, last = piece
-    multiply(matrix.starts, matrix.columns, matrix.values, block, first, result[first:last])
-
-
 class SparseOperator(LinearOperator):
     """A sparse matrix as an operator: ``matmat`` (A X) and ``rmatmat`` (A' Y) on ``workers`` threads.
 
@@ -119,8 +113,12 @@ class SparseOperator(LinearOperator):
         block = np.ascontiguousarray(block, np.float64)
         result = np.empty((len(matrix.starts) - 1, block.shape[1]))
         edges = chunks_of(np.diff(matrix.starts) + 1, max(1, WORK // max(1, block.shape[1])))
-        pieces = list(zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True))
-        each(partial(_product, matrix=matrix, block=block, result=result), pieces, self.workers)
+
+        def product(piece: tuple[int, int]) -> None:
+            first, last = piece
+            multiply(matrix.starts, matrix.columns, matrix.values, block, first, result[first:last])
+
+        each(product, list(pairwise(edges.tolist())), self.workers)
         return result
 
     def _matmat(self, X: Any) -> np.ndarray:

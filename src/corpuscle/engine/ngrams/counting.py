@@ -25,7 +25,7 @@ from corpuscle.memory import trim
 _INSERTION = 40
 _CHUNK = 1 << 15
 _LONG = 1 << 20
-"""From so many positions on freed memory is given back at once, where that matters."""
+"""From this number of positions on, freed memory is given back at once."""
 
 
 @kernel

@@ -69,22 +69,20 @@ def _count_few_extensions(words, suffix, start, below, few):
 
 def count_of_counts(ngrams: Ngrams, start: int, keep_start: bool, raw: bool = False) -> np.ndarray:
     """How many n-grams of each order have an adjusted count, see ``adjusted_counts``, of exactly 1, 2, 3 and 4: int64
-    (order, 4). Beside the n-grams, which may be mapped, this takes a byte for each of those of one order."""
+    (order, 4). In addition to the n-grams, which may be mapped, this takes a byte for each of those of one order."""
     tallies = np.zeros((ngrams.order, 4), np.int64)
     levels, first, last = ngrams.levels.tolist(), start, start + 1
     for m, tally in enumerate(tallies, 1):
         rows = slice(levels[m - 1], levels[m])
-        if raw or m == ngrams.order:
-            for words, counts in zip(pieces(ngrams.words[rows]), pieces(ngrams.counts[rows]), strict=True):
-                tally += np.bincount(np.minimum(counts[words != start], 5), minlength=6)[1:5]
-            continue
-        few, above = np.zeros(rows.stop - rows.start, np.uint8), slice(levels[m], levels[m + 1])
-        for words, suffix in zip(pieces(ngrams.words[above]), pieces(ngrams.suffix[above]), strict=True):
-            _count_few_extensions(words, suffix, start, rows.start, few)
-        if keep_start and m > 1:
-            first, last = int(ngrams.first_child[first]), int(ngrams.first_child[last])
-            few[first - rows.start : last - rows.start] = np.minimum(ngrams.counts[first:last], 5)
-        for words, counts in zip(pieces(ngrams.words[rows]), pieces(few), strict=True):
+        adjusted = ngrams.counts[rows]
+        if not raw and m < ngrams.order:
+            adjusted, above = np.zeros(rows.stop - rows.start, np.uint8), slice(levels[m], levels[m + 1])
+            for words, suffix in zip(pieces(ngrams.words[above]), pieces(ngrams.suffix[above]), strict=True):
+                _count_few_extensions(words, suffix, start, rows.start, adjusted)
+            if keep_start and m > 1:
+                first, last = int(ngrams.first_child[first]), int(ngrams.first_child[last])
+                adjusted[first - rows.start : last - rows.start] = np.minimum(ngrams.counts[first:last], 5)
+        for words, counts in zip(pieces(ngrams.words[rows]), pieces(adjusted), strict=True):
             tally += np.bincount(np.minimum(counts[words != start], 5), minlength=6)[1:5]
     return tallies
 

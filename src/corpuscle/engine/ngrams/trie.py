@@ -122,7 +122,8 @@ class Automaton(NamedTuple):
     - ``words``: int32 (rows,), apart from the rest because a search reads many of them;
     - ``rows``: ROW_TYPE (rows,), with the state after an n-gram: its longest suffix that is a context which matters,
       because it has continuations or a back-off weight;
-    - ``layers``: what words get beside the back-off in the last context that does not know them; most models have none.
+    - ``layers``: what the last context that does not know a word gives to it in addition to the back-off; most models
+      have none.
     """
 
     order: int

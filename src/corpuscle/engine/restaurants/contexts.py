@@ -14,10 +14,10 @@ from typing import NamedTuple
 import numpy as np
 
 from corpuscle.compiled import frozen, kernel
-from corpuscle.engine.ngrams.trie import find
+from corpuscle.engine.ngrams.trie import children_rise, find
 from corpuscle.engine.restaurants import pool as col
-from corpuscle.engine.restaurants.pool import FREE, Restaurants
-from corpuscle.scale import each
+from corpuscle.engine.restaurants.pool import FREE, Restaurants, used_rows
+from corpuscle.scale import each, starts_of
 
 _CHUNK = 1 << 16
 
@@ -57,20 +57,17 @@ class Predictor(NamedTuple):
 
 def freeze(pool: Restaurants, root: int) -> Contexts:
     """The counts of the hierarchy below a root; it must be the only one of its pool."""
-    nodes = pool.nodes[: int(pool.counters[col.NODES, col.USED])]
-    entries = pool.entries[: int(pool.counters[col.ENTRIES, col.USED])]
+    nodes, entries = used_rows(pool)
     live = np.flatnonzero(nodes[:, col.PARENT] >= 0)
     rank = np.full(len(nodes), -1, np.int64)
     rank[root] = 0
-    level, order, below = np.array([root]), [np.array([root])], 1
-    while len(level):
-        among = live[np.isin(nodes[live, col.PARENT], level)]
-        among = among[np.lexsort((nodes[among, col.SYMBOL], rank[nodes[among, col.PARENT]]))]
-        rank[among] = below + np.arange(len(among))
-        below += len(among)
-        order.append(among)
-        live = live[rank[live] < 0]
-        level = among
+    order, below = [np.array([root])], 1
+    for law in range(nodes[root, col.LAW] + 1, 1 + nodes[live, col.LAW].max(initial=0)):  # depth by depth
+        level = live[nodes[live, col.LAW] == law]
+        level = level[np.lexsort((nodes[level, col.SYMBOL], rank[nodes[level, col.PARENT]]))]
+        rank[level] = below + np.arange(len(level))
+        below += len(level)
+        order.append(level)
     sequence = np.concatenate(order)
     children = np.bincount(rank[nodes[sequence[1:], col.PARENT]], minlength=below)
     used = np.flatnonzero(entries[:, col.NODE] != FREE)
@@ -80,21 +77,14 @@ def freeze(pool: Restaurants, root: int) -> Contexts:
     symbols[0] = 0
     return Contexts(
         symbols,
-        (1 + np.concatenate([[0], np.cumsum(children)])).astype(np.int32),
+        (1 + starts_of(children)).astype(np.int32),
         nodes[sequence, col.STOPS].copy(),
         nodes[sequence, col.PASSES].copy(),
-        np.concatenate([[0], np.cumsum(dishes)]).astype(np.int32),
+        starts_of(dishes).astype(np.int32),
         entries[used, col.DISH].copy(),
         entries[used, col.CUSTOMERS].copy(),
         entries[used, col.TABLES].copy(),
     )
-
-
-def _rise_within(values: np.ndarray, starts: np.ndarray) -> bool:
-    """Whether values rise inside each of the consecutive ranges that begin at ``starts``."""
-    inner = np.ones(len(values), bool)
-    inner[starts[starts < len(values)]] = False
-    return bool((values[1:] > values[:-1])[inner[1:]].all())
 
 
 def check_contexts(contexts: Contexts) -> None:
@@ -104,9 +94,9 @@ def check_contexts(contexts: Contexts) -> None:
         raise ValueError("the contexts are not one tree")
     if (contexts.first_child[:-1] <= np.arange(nodes)).any():
         raise ValueError("a context comes before the one that it extends")
-    if not _rise_within(contexts.symbols, np.append(contexts.first_child[:-1], 0)):
+    if not children_rise(frozen(contexts.symbols, np.int32), frozen(contexts.first_child, np.int32)):
         raise ValueError("the extensions of a context must rise")
-    if not _rise_within(contexts.dishes, contexts.first_entry[:-1]):
+    if not children_rise(frozen(contexts.dishes, np.int32), frozen(contexts.first_entry, np.int32)):
         raise ValueError("the words after a context must rise")
     if (contexts.tables < 1).any() or (contexts.tables > contexts.customers).any():
         raise ValueError("every word after a context has customers and at most as many tables")
@@ -122,16 +112,11 @@ def tree_depths(first_child: np.ndarray, roots: int = 1) -> np.ndarray:
     return result
 
 
-def depths(contexts: Contexts) -> np.ndarray:
-    """The depth of every node, int64 (nodes,)."""
-    return tree_depths(contexts.first_child)
-
-
 def predictor(
     contexts: Contexts, discounts: np.ndarray, strengths: np.ndarray, stop_prior: tuple[float, float]
 ) -> Predictor:
     """The model with these parameters, by depth."""
-    depth = depths(contexts)
+    depth = tree_depths(contexts.first_child)
     discount, strength = discounts[depth], strengths[depth]
     of = np.repeat(np.arange(len(depth)), np.diff(contexts.first_entry))
     customers, tables = (

@@ -15,8 +15,8 @@ Other kernels let whole customers come and go (``add``, ``remove``; from an entr
 ``unseat``, ``reseat``): where these return that a table was opened (closed) at the root, the caller adds (removes) what
 stands below the root, such as the spelling of a word. Prediction (``probability``, ``own_share``, ``passed_on``) writes
 nothing, so it is safe in threads. Models whose tables have other parents deal with one restaurant at a time
-(``join_table``, ``open_table``, ``leave_table``, ``take_table``, ``place_table``). Nodes are found and made in
-``pool``; all that draws advances ``stream``, see ``corpuscle.random``.
+(``join_table``, ``leave_table``, ``take_table``, ``place_table``). Nodes are found and made in ``pool``; all that
+draws advances ``stream``, see ``corpuscle.random``.
 
 Room. Kernels never grow arrays. Between two items a kernel asks ``has_room(pool, depth)``: enough for one customer to
 come and one to go, in hierarchies of that depth. If not, it returns where it stands, the Python side calls
@@ -133,12 +133,6 @@ def take_table(pool, entry, stream):
             size = np.int64(pool.cells[at, col.SIZE])
     _take_table(pool, entry, size)
     return size
-
-
-@part(bare=True)
-def open_table(pool, entry):
-    """A customer sits down at a new table."""
-    place_table(pool, entry, np.int64(1))
 
 
 @part(bare=True)
@@ -277,7 +271,7 @@ def seat(pool, entry, base, stream):
         if not opens:
             join_table(pool, entry, stream)
             return False
-        open_table(pool, entry)
+        place_table(pool, entry, 1)
         entry = np.int64(pool.entries[entry, col.UP])
         if level >= 0:
             level += 1
@@ -315,7 +309,7 @@ def reseat(pool, entry, base, stream):
 @part(bare=True)
 def add(pool, node, dish, base, stream):
     """A customer with a dish comes to a node: whether the root opened a table (drew the dish from the base)."""
-    return seat(pool, entry_of(pool, node, dish, True), base, stream)
+    return seat(pool, entry_of(pool, node, dish), base, stream)
 
 
 @part(bare=True)

@@ -13,7 +13,7 @@ Teh, "A hierarchical Bayesian language model based on Pitman-Yor processes", 200
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -50,7 +50,7 @@ class Restaurants(NamedTuple):
       them (NONE), and how many are free;
     - ``discounts``, ``strengths``: float64 (laws,);
     - ``stop_prior``: float64 (2,), the Beta prior of stopping at a node against going deeper;
-    - ``work``: float64 (3, deepest + 2) and ``path``: int32 (deepest + 2,), room for the calls that write.
+    - ``work``: float64 (3, laws + 1) and ``path``: int32 (laws + 1,), room for the calls that write.
     """
 
     nodes: np.ndarray
@@ -69,7 +69,6 @@ class Restaurants(NamedTuple):
 def new_pool(
     laws: int,
     *,
-    deepest: int | None = None,
     nodes: int = 1 << 10,
     entries: int = 1 << 10,
     cells: int = 1 << 8,
@@ -78,11 +77,10 @@ def new_pool(
     strength: float = 1.0,
     stop_prior: tuple[float, float] = (4.0, 1.0),
 ) -> Restaurants:
-    """An empty pool with room for so many items; ``deepest`` is the greatest depth of a node (default: laws - 1).
+    """An empty pool with room for N ``nodes``, ``entries`` and ``cells``; no node is deeper than ``laws`` - 1.
 
     ``indexed=False`` is for static pools whose nodes and entries the caller numbers itself and never looks up.
     """
-    deepest = laws - 1 if deepest is None else deepest
     counters = np.zeros((3, 3), np.int64)
     counters[:, FREE_HEAD] = NONE
     return Restaurants(
@@ -95,20 +93,26 @@ def new_pool(
         np.full(laws, discount),
         np.full(laws, strength),
         np.array(stop_prior, np.float64),
-        np.zeros((3, deepest + 2)),
-        np.zeros(deepest + 2, np.int32),
+        np.zeros((3, laws + 1)),
+        np.zeros(laws + 1, np.int32),
     )
 
 
 def longer(array: np.ndarray, length: int, fill: int = 0) -> np.ndarray:
-    """A copy of an array with so many rows, the new ones filled with one number."""
+    """A copy of an array with more rows, ``length`` in all, the new ones filled with one number."""
     result = np.full((length, *array.shape[1:]), fill, array.dtype)
     result[: len(array)] = array
     return result
 
 
+def used_rows(pool: Any) -> tuple[np.ndarray, np.ndarray]:
+    """The nodes and the entries that have been taken so far, with those that are free again among them."""
+    nodes, entries, _ = pool.counters[:, USED].tolist()
+    return pool.nodes[:nodes], pool.entries[:entries]
+
+
 def grown(pool: Restaurants, customers: int = 1) -> Restaurants:
-    """A pool with the same content and more room, half as much again of whatever is nearly used up; so many customers
+    """A pool with the same content and more room, half as much again of whatever is nearly used up: N ``customers``
     can come and go then.
 
     A static pool, without indices, gets more cells only.
@@ -175,7 +179,7 @@ def free_items(counters, row, items):
 
 @part(bare=True)
 def has_free(pool, nodes, entries, cells):
-    """Whether so many items of each sort can be taken."""
+    """Whether N items of each sort can be taken."""
     return (
         free_items(pool.counters, NODES, pool.nodes) >= nodes
         and free_items(pool.counters, ENTRIES, pool.entries) >= entries
@@ -244,20 +248,6 @@ def make_context(pool, root, symbols, position, length):
 
 
 @part(bare=True)
-def _release(pool, node):
-    """Free a node if nothing is left in it, and then its ancestors likewise; roots stay."""
-    nodes = pool.nodes
-    while nodes[node, PARENT] >= 0:
-        if nodes[node, CUSTOMERS] or nodes[node, CHILDREN] or nodes[node, STOPS] or nodes[node, PASSES]:
-            return
-        parent = np.int64(nodes[node, PARENT])
-        erase(pool.node_index, nodes, node)
-        give_back(pool.counters, NODES, nodes, node)
-        nodes[parent, CHILDREN] -= 1
-        node = parent
-
-
-@part(bare=True)
 def find_entry(pool, node, dish):
     """The entry of a dish in a node, or NONE."""
     return find(pool.entry_index, pool.entries, pair(node, dish))
@@ -276,15 +266,15 @@ def _new_entry(pool, node, dish):
 
 
 @part(bare=True)
-def entry_of(pool, node, dish, linked):
-    """The entry of a dish in a node, made if there is none. ``linked``: so are those of its ancestors, as the first
-    customer of a dish always opens a table; without it UP stays NONE, for models with other parents."""
+def entry_of(pool, node, dish):
+    """The entry of a dish in a node, made if there is none; so are those of its ancestors, as the first customer of a
+    dish always opens a table."""
     first = find_entry(pool, node, dish)
     if first >= 0:
         return first
     first = _new_entry(pool, node, dish)
     entry = first
-    while linked and pool.nodes[node, PARENT] >= 0:
+    while pool.nodes[node, PARENT] >= 0:
         node = np.int64(pool.nodes[node, PARENT])
         up = find_entry(pool, node, dish)
         found = up >= 0
@@ -299,8 +289,16 @@ def entry_of(pool, node, dish, linked):
 
 @part(bare=True)
 def drop_entry(pool, entry):
-    """Free an entry that has no customers, and its node if that is empty now."""
-    node = np.int64(pool.entries[entry, NODE])
+    """Free an entry that has no customers, and its node and the ancestors of that as far as they are empty now; roots
+    stay."""
+    nodes, node = pool.nodes, np.int64(pool.entries[entry, NODE])
     erase(pool.entry_index, pool.entries, entry)
     give_back(pool.counters, ENTRIES, pool.entries, entry)
-    _release(pool, node)
+    while nodes[node, PARENT] >= 0:
+        if nodes[node, CUSTOMERS] or nodes[node, CHILDREN] or nodes[node, STOPS] or nodes[node, PASSES]:
+            return
+        parent = np.int64(nodes[node, PARENT])
+        erase(pool.node_index, nodes, node)
+        give_back(pool.counters, NODES, nodes, node)
+        nodes[parent, CHILDREN] -= 1
+        node = parent

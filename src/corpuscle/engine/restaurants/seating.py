@@ -14,12 +14,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from functools import partial
 
 import numpy as np
 
 from corpuscle.compiled import kernel, part
 from corpuscle.engine.restaurants import pool as col
-from corpuscle.engine.restaurants.pool import FREE, NONE, Restaurants, find_child, find_entry, indexed_anew, new_pool
+from corpuscle.engine.restaurants.pool import (
+    FREE,
+    NONE,
+    Restaurants,
+    find_child,
+    find_entry,
+    indexed_anew,
+    new_pool,
+    used_rows,
+)
 from corpuscle.random import Random, beta, gamma, uniform
 
 _CHUNK = 1 << 17
@@ -227,9 +237,13 @@ def _lost(pool):
     return lost
 
 
-def _claim(holds: bool, claim: str) -> None:
+def claim(unsound: str, holds: object, what: str) -> None:
+    """``ValueError`` if what is said about arrays, which may come from a file, does not hold."""
     if not holds:
-        raise ValueError(f"unsound restaurants: {claim}")
+        raise ValueError(f"{unsound}: {what}")
+
+
+_claim = partial(claim, "unsound restaurants")
 
 
 def _distinct(first: np.ndarray, second: np.ndarray) -> bool:
@@ -246,46 +260,45 @@ def verify_free(items: np.ndarray, counters: np.ndarray, row: int, name: str) ->
 
 
 def _verify_nodes(pool: Restaurants) -> None:
-    nodes = pool.nodes[: pool.counters[col.NODES, col.USED]].astype(np.int64)
+    nodes = used_rows(pool)[0].astype(np.int64)
     live = nodes[:, col.PARENT] != FREE
     parent, law = nodes[:, col.PARENT], nodes[:, col.LAW]
-    _claim(bool(((parent[live] >= NONE) & (parent[live] < len(nodes))).all()), "a parent that is no node")
-    _claim(bool((nodes[live, col.LAW :] >= 0).all() and (law[live] < len(pool.discounts)).all()), "impossible numbers")
+    _claim(((parent[live] >= NONE) & (parent[live] < len(nodes))).all(), "a parent that is no node")
+    _claim((nodes[live, col.LAW :] >= 0).all() and (law[live] < len(pool.discounts)).all(), "impossible numbers")
     inner = np.flatnonzero(live & (parent >= 0))
-    _claim(bool(live[parent[inner]].all()), "a free parent")
-    _claim(bool((law[parent[inner]] + 1 == law[inner]).all()), "a law that is not one below its parent's")
+    _claim(live[parent[inner]].all(), "a free parent")
+    _claim((law[parent[inner]] + 1 == law[inner]).all(), "a law that is not one below its parent's")
     symbol = nodes[inner, col.SYMBOL]
-    _claim(bool((symbol >= 0).all()) and _distinct(parent[inner], symbol), "a node twice")
+    _claim((symbol >= 0).all() and _distinct(parent[inner], symbol), "a node twice")
     children = np.bincount(parent[inner], minlength=len(nodes))
-    _claim(bool((children[live] == nodes[live, col.CHILDREN]).all()), "a wrong number of children")
+    _claim((children[live] == nodes[live, col.CHILDREN]).all(), "a wrong number of children")
     through = (nodes[:, col.STOPS] + nodes[:, col.PASSES])[inner]
     passes = np.bincount(parent[inner], weights=through, minlength=len(nodes))
-    _claim(bool((passes[live] == nodes[live, col.PASSES]).all()), "a customer that passed a node and stopped nowhere")
+    _claim((passes[live] == nodes[live, col.PASSES]).all(), "a customer that passed a node and stopped nowhere")
 
 
 def _verify_entries(pool: Restaurants, empty: bool) -> np.ndarray:
-    nodes = pool.nodes[: pool.counters[col.NODES, col.USED]].astype(np.int64)
-    entries = pool.entries[: pool.counters[col.ENTRIES, col.USED]].astype(np.int64)
+    nodes, entries = (rows.astype(np.int64) for rows in used_rows(pool))
     live = entries[:, col.NODE] != FREE
     node, up = entries[live, col.NODE], entries[live, col.UP]
-    _claim(bool(((node >= 0) & (node < len(nodes))).all()), "an entry in no node")
-    _claim(bool((nodes[node, col.PARENT] != FREE).all()), "an entry in a free node")
-    _claim(bool((entries[live, col.DISH] >= 0).all()) and _distinct(node, entries[live, col.DISH]), "a dish twice")
+    _claim(((node >= 0) & (node < len(nodes))).all(), "an entry in no node")
+    _claim((nodes[node, col.PARENT] != FREE).all(), "an entry in a free node")
+    _claim((entries[live, col.DISH] >= 0).all() and _distinct(node, entries[live, col.DISH]), "a dish twice")
     customers, tables = entries[live, col.CUSTOMERS], entries[live, col.TABLES]
-    _claim(bool((customers >= (0 if empty else 1)).all()), "an entry without customers")
-    _claim(bool(((up >= NONE) & (up < len(entries))).all()), "an entry below no entry")
+    _claim((customers >= (0 if empty else 1)).all(), "an entry without customers")
+    _claim(((up >= NONE) & (up < len(entries))).all(), "an entry below no entry")
     linked = np.flatnonzero(up >= 0)
     above = entries[up[linked]]
-    _claim(bool((above[:, col.NODE] == nodes[node[linked], col.PARENT]).all()), "an entry above in another node")
-    _claim(bool((above[:, col.DISH] == entries[live, col.DISH][linked]).all()), "an entry above with another dish")
+    _claim((above[:, col.NODE] == nodes[node[linked], col.PARENT]).all(), "an entry above in another node")
+    _claim((above[:, col.DISH] == entries[live, col.DISH][linked]).all(), "an entry above with another dish")
     for column, counts in ((col.CUSTOMERS, customers), (col.TABLES, tables)):
         sums = np.bincount(node, weights=counts, minlength=len(nodes))
         of_live = nodes[:, col.PARENT] != FREE
-        _claim(bool((sums[of_live] == nodes[of_live, column]).all()), "totals that are not the sums of their dishes")
+        _claim((sums[of_live] == nodes[of_live, column]).all(), "totals that are not the sums of their dishes")
     direct = np.zeros(len(entries), np.int64)
     direct[live] = customers
     direct -= np.bincount(up[linked], weights=tables[linked], minlength=len(entries)).astype(np.int64)
-    _claim(bool((direct >= 0).all()), "a table without its customer above")
+    _claim((direct >= 0).all(), "a table without its customer above")
     return direct
 
 
@@ -293,17 +306,17 @@ def verify_sizes(pool: Restaurants) -> None:
     """Check parameters, free items and the sizes of tables, whatever arrays hold and nodes mean; ``ValueError``."""
     discounts, strengths = pool.discounts, pool.strengths
     sound = (discounts >= 0) & (discounts < 1) & (strengths >= 0) & np.isfinite(strengths)
-    _claim(bool(sound.all()), "a discount outside [0, 1) or a negative strength")
+    _claim(sound.all(), "a discount outside [0, 1) or a negative strength")
     for row, name in enumerate(_ITEMS):
         verify_free(getattr(pool, name), pool.counters, row, name)
-    entries = pool.entries[: pool.counters[col.ENTRIES, col.USED]].astype(np.int64)
+    entries = used_rows(pool)[1].astype(np.int64)
     entries = entries[entries[:, col.NODE] >= 0]
     customers, tables, singles = entries[:, col.CUSTOMERS], entries[:, col.TABLES], entries[:, col.SINGLES]
-    _claim(bool(((singles >= 0) & (singles <= tables) & (tables <= customers)).all()), "tables without customers")
+    _claim(((singles >= 0) & (singles <= tables) & (tables <= customers)).all(), "tables without customers")
     seen = np.zeros(int(pool.counters[col.CELL_ROWS, col.USED]), np.int64)
     _claim(_walk_cells(pool, 0, int(pool.counters[col.ENTRIES, col.USED]), seen) < 0, "table sizes that do not add up")
     free = pool.cells[: len(seen), col.SIZE] == FREE
-    _claim(bool(((seen == 1) != free).all()), "a cell that no entry has")
+    _claim(((seen == 1) != free).all(), "a cell that no entry has")
 
 
 def verify(pool: Restaurants, *, empty: bool = False, variable: bool = False) -> np.ndarray:
@@ -320,7 +333,7 @@ def verify(pool: Restaurants, *, empty: bool = False, variable: bool = False) ->
         node = pool.entries[: len(direct), col.NODE]
         stopped = np.bincount(node[node >= 0], weights=direct[node >= 0], minlength=len(pool.nodes))
         stops = np.where(pool.nodes[:, col.PARENT] == FREE, 0, pool.nodes[:, col.STOPS])
-        _claim(bool((stopped == stops).all()), "customers from outside who did not stop")
+        _claim((stopped == stops).all(), "customers from outside who did not stop")
     if len(pool.entry_index) > 1:
         _claim(_lost(pool) == 0, "an item that is not found")
     return direct
@@ -334,20 +347,15 @@ def to_arrays(pool: Restaurants) -> dict[str, np.ndarray]:
 
 
 def from_arrays(
-    arrays: Mapping[str, np.ndarray],
-    *,
-    deepest: int | None = None,
-    indexed: bool = True,
-    stop_prior: tuple[float, float] = (4.0, 1.0),
-    empty: bool = False,
-    variable: bool = False,
+    like: Restaurants, arrays: Mapping[str, np.ndarray], *, empty: bool = False, variable: bool = False
 ) -> Restaurants:
-    """The pool of ``to_arrays``, every count verified (``ValueError``); it goes on exactly as the old one would."""
-    sizes = {name: len(arrays[name]) for name in _ITEMS}
-    room = {name: size + 64 for name, size in sizes.items()}
-    pool = new_pool(len(arrays["discounts"]), deepest=deepest, **room, indexed=False, stop_prior=stop_prior)
+    """The pool of ``to_arrays``, every count verified (``ValueError``); it goes on exactly as the old one would. From
+    ``like`` it has the prior of stopping, whether it has indices, and at least the room."""
+    nodes, entries, cells = (max(len(arrays[name]) + 64, len(getattr(like, name))) for name in _ITEMS)
+    pool = new_pool(len(arrays["discounts"]), nodes=nodes, entries=entries, cells=cells, indexed=False)
+    pool = pool._replace(stop_prior=like.stop_prior.copy())
     for name in (*_ITEMS, "discounts", "strengths", "counters"):
         getattr(pool, name)[: len(arrays[name])] = arrays[name]
-    _claim(pool.counters[:, col.USED].tolist() == list(sizes.values()), "counters that do not fit")
+    _claim(pool.counters[:, col.USED].tolist() == [len(arrays[name]) for name in _ITEMS], "counters that do not fit")
     verify(pool, empty=empty, variable=variable)
-    return indexed_anew(pool) if indexed else pool
+    return indexed_anew(pool) if len(like.entry_index) > 1 else pool

@@ -2,13 +2,13 @@
 
 A customer comes to the root and goes down the path of its context, most recent symbol first. At every node it stops
 with probability (stops + a) / (stops + passes + a + b), where ``stops`` and ``passes`` count the customers who did so
-before it and (a, b) is ``pool.stop_prior``; whoever has no more context, or has come to the greatest depth, must stop.
+before it and (a, b) is ``pool.stop_prior``; a customer without more context, or at the greatest depth, must stop.
 Where it stops it is a customer as in ``engine.restaurants.hierarchy``. So the prediction is a sum over depths, and the
 depth of the tree follows the data.
 
 - ``add_variable``, ``remove_variable`` (with the depth that was returned), ``variable_probability``;
 - their parts ``choose_node`` (``descend``, ``stop_weights``), ``stop_probability``, ``count_stop``, for models that do
-  something else besides.
+  something else, too.
 
 The context of ``symbols[position]`` are the symbols before it, at most ``longest`` of them.
 
@@ -64,7 +64,7 @@ def descend(pool, root, symbols, position, longest):
 def stop_weights(pool, deepest, longest, dish, base):
     """``work[2, n]`` := P(stop at depth n) P(dish | the node there), n = 0..longest, along ``path``; returns their sum.
 
-    Whoever gets to ``longest`` must stop there. Nodes below ``deepest`` do not exist and predict as it does.
+    A customer that gets to ``longest`` must stop there. Nodes below ``deepest`` do not exist and predict as it does.
     """
     here, reach, total = np.float64(base), 1.0, 0.0
     entry = np.int64(0)
@@ -121,7 +121,7 @@ def choose_node(pool, root, symbols, position, longest, dish, base, stream):
 
 @part(bare=True)
 def add_variable(pool, root, symbols, position, longest, dish, base, stream):
-    """A customer comes, chooses its depth and sits down: that depth."""
+    """A customer comes, chooses its depth and sits down; returns that depth."""
     depth, node = choose_node(pool, root, symbols, position, longest, dish, base, stream)
     add(pool, node, dish, base, stream)
     return depth

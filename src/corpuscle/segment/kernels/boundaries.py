@@ -21,7 +21,7 @@ greatest sum of autonomies times lengths: a path through the lattice of all stri
 
     table[t] = the largest table[t - k] + scores[t - k, k] over all k,     back[t] = that k,
 
-which is MAX of ``engine.dp.semirings`` for a semi-Markov model without labels. Sarawagi and Cohen, "Semi-Markov
+which is MAX of ``engine.dp`` for a semi-Markov model without labels. Sarawagi and Cohen, "Semi-Markov
 conditional random fields for information extraction", 2004.
 
 Magistry and Sagot, "Unsupervized word segmentation: the case for Mandarin Chinese", 2012."""
@@ -35,8 +35,8 @@ import numpy as np
 
 from corpuscle.compiled import kernel, part
 from corpuscle.engine.restaurants import pool as col
-from corpuscle.engine.restaurants.hierarchy import add, join_table, open_table, remove, seat
-from corpuscle.engine.restaurants.pool import entry_of, find_child, find_entry
+from corpuscle.engine.restaurants.hierarchy import add, join_table, place_table, remove, seat
+from corpuscle.engine.restaurants.pool import entry_of, find_child, find_entry, used_rows
 from corpuscle.engine.restaurants.seating import log_seating
 from corpuscle.random import categorical, uniform
 from corpuscle.segment.kernels import model
@@ -83,7 +83,6 @@ class Choice(NamedTuple):
 
 
 def new_choice() -> Choice:
-    """Room for one decision at a time."""
     return Choice(np.zeros((2, 3, 2), np.int64), np.zeros((2, 3, 4)), np.zeros((2, 8)))
 
 
@@ -211,11 +210,11 @@ def _sit_down(nested, choice, which, n, stream):
     words, counts, weights = choice.words[which], choice.counts[which], choice.weights[which]
     way = categorical(stream, weights[: 1 << n])
     for i in range(n):
-        entry = entry_of(pool, context_of(nested, words[i, 1], BOUNDARY, True), words[i, 0], True)
+        entry = entry_of(pool, context_of(nested, words[i, 1], BOUNDARY, True), words[i, 0])
         if len(pool.discounts) == 1:
             seat(pool, entry, counts[i, _BASE], stream)
         elif (way >> i) & 1:
-            open_table(pool, entry)
+            place_table(pool, entry, 1)
             seat(pool, np.int64(pool.entries[entry, col.UP]), counts[i, _BASE], stream)
         else:
             join_table(pool, entry, stream)
@@ -268,7 +267,7 @@ def sweep(nested, text, first, last, heat, choice, stream):
 
 def log_joint(nested: Nested, bases: np.ndarray) -> float:
     """Natural log of the probability of the words and their seating."""
-    entries = nested.words.entries[: int(nested.words.counters[col.ENTRIES, col.USED])]
+    _, entries = used_rows(nested.words)
     root = entries[entries[:, col.NODE] == 0]
     lengths = np.where(root[:, col.DISH] == BOUNDARY, 0, nested.rows[root[:, col.DISH], model.LENGTH])
     return log_seating(nested.words) + float((root[:, col.TABLES] * np.log(bases[lengths])).sum())

@@ -42,8 +42,8 @@ from corpuscle.random import uniform
 from corpuscle.segment.kernels import model
 from corpuscle.segment.kernels.lattice import after, draw, fill, forward
 
-_GONE, _NEW = np.int64(0), np.int64(1)
-"""Sizes of a table that is no more, and of one that has just been opened."""
+_NEW = np.int64(1)
+"""The size of a table at which one customer sits; 0 is that of a table that is not there, any more or yet."""
 
 
 class Sentences(NamedTuple):
@@ -71,7 +71,7 @@ class Sentences(NamedTuple):
 
 def new_notes(letters: int) -> np.ndarray:
     """Room for the notes on a sentence of at most N letters."""
-    return np.zeros(24 * (letters + 2), np.int32)
+    return np.zeros(24 * (letters + 2), np.int32)  # words of one letter that go and come make 18 a letter
 
 
 @part(bare=True)
@@ -89,7 +89,7 @@ def _noted(notes):
 @part(bare=True)
 def _come(pool, node, dish, base, stream, notes):
     """A customer with a dish comes to a node: whether the root opened a table."""
-    entry = entry_of(pool, node, dish, True)
+    entry = entry_of(pool, node, dish)
     if len(notes) == 0:
         return seat(pool, entry, base, stream)
     fill_parents(pool, entry, base)
@@ -108,7 +108,7 @@ def _come(pool, node, dish, base, stream, notes):
                 _note(notes, opened)
                 _note(notes, size)
                 return False
-        resize_table(pool, entry, _GONE, _NEW)
+        resize_table(pool, entry, 0, _NEW)
         opened += 1
         entry = np.int64(pool.entries[entry, col.UP])
     _note(notes, opened)
@@ -147,10 +147,8 @@ def _take_back(pool, node, dish, notes):
     opened = _noted(notes)
     for level in range(opened + (size > 0)):
         up = np.int64(pool.entries[entry, col.UP])
-        if level < opened:
-            resize_table(pool, entry, _NEW, _GONE)
-        else:
-            resize_table(pool, entry, size + 1, size)
+        now = _NEW if level < opened else size + 1
+        resize_table(pool, entry, now, now - 1)
         if pool.entries[entry, col.CUSTOMERS] == 0:
             drop_entry(pool, entry)
         entry = up
@@ -159,13 +157,11 @@ def _take_back(pool, node, dish, notes):
 @part(bare=True)
 def _put_back(pool, node, dish, notes):
     """Undo ``_go``."""
-    entry, size = entry_of(pool, node, dish, True), _noted(notes)
+    entry, size = entry_of(pool, node, dish), _noted(notes)
     closed = _noted(notes)
     for level in range(closed + (size > 0)):
-        if level < closed:
-            resize_table(pool, entry, _GONE, _NEW)
-        else:
-            resize_table(pool, entry, size - 1, size)
+        before = _NEW if level < closed else size
+        resize_table(pool, entry, before - 1, before)
         entry = np.int64(pool.entries[entry, col.UP])
 
 

@@ -17,7 +17,7 @@ where the few terms are those contexts v that have seen w. The best instead of t
 
 This is the lattice of ``boundaries.best_cuts`` with a weight for every two (or three) consecutive words. Only the
 weights of words that have been seen together are looked up in the restaurants; to look up all, as a program over given
-weights must, takes 1.3 (1.9) times as long. The semiring (``engine.dp.semirings``, both with products of weights) is an
+weights must, takes 1.3 (1.9) times as long. The semiring (``engine.dp``, both with products of weights) is an
 argument: the look-ups take the time, and a kernel for each semiring is no faster (-4 to +5 %).
 
 Mochihashi, Yamada and Ueda, "Bayesian unsupervised word segmentation with nested Pitman-Yor language modeling", 2009,
@@ -56,7 +56,7 @@ class Lattice(NamedTuple):
       length j (0: the beginning of the sentence; of a bigram model always 0), scaled;
     - ``back``: int16 (room, L + 1, L + 1), of the best such beginning, the length of the word before: in a bigram model
       before the last, in a trigram model before the last two;
-    - ``contexts``: int32 (L + 1, L + 2), ``weights``: float64 (1, L + 1), ``mass``: float64 (L + 1,): for one t.
+    - ``contexts``: int32 (L + 1, L + 2), ``weights``, ``mass``: float64 (L + 1,): for one t.
     """
 
     inner: np.ndarray
@@ -79,7 +79,7 @@ def new_lattice(letters: int, longest: int, order: int) -> Lattice:
     return Lattice(
         np.zeros(size), np.zeros(size), np.zeros(size, np.int32), np.zeros(size, np.int32), np.zeros(size),
         np.zeros(size), np.zeros(states), np.zeros(states, np.int16),
-        np.zeros((longest + 1, longest + 2), np.int32), np.zeros((1, longest + 1)), np.zeros(longest + 1),
+        np.zeros((longest + 1, longest + 2), np.int32), np.zeros(longest + 1), np.zeros(longest + 1),
     )  # fmt: skip
 
 
@@ -229,8 +229,9 @@ def _rescale(lattice, t, n):
 
 @part(bare=True)
 def _gather_bigram(lattice, t, semiring):
-    """``contexts[0]`` and ``weights[0]`` := the last words at t that have been followed by something; returns how many,
-    the mass of what all pass on (or the largest) and the length of the word with the largest."""
+    """``contexts[0]``, ``contexts[1]`` and ``weights`` := nodes, lengths and totals of the last words at t that have
+    been followed by something; returns how many, the mass of what all pass on (or the largest) and the length of the
+    word with the largest."""
     low, high = last_lengths(t, lattice.word.shape[1] - 1)
     count, mass, largest, pointer = 0, 0.0, 0.0, 0
     for k in range(low, high + 1):
@@ -244,7 +245,7 @@ def _gather_bigram(lattice, t, semiring):
         if lattice.node[t, k] >= 0:
             lattice.contexts[0, count] = lattice.node[t, k]
             lattice.contexts[1, count] = k
-            lattice.weights[0, count] = weight
+            lattice.weights[count] = weight
             count += 1
     return count, mass if semiring == SUM else largest, pointer
 
@@ -260,7 +261,7 @@ def _next_bigram(words, lattice, t, count, mass, pointer, word, unigram, semirin
             node = np.int64(lattice.contexts[0, c])
             entry = find_entry(words, node, word)
             if entry >= 0:
-                own, weight = own_share(words, node, entry), lattice.weights[0, c]
+                own, weight = own_share(words, node, entry), lattice.weights[c]
                 k = np.int64(lattice.contexts[1, c])
                 rest = lattice.passed[t, k] * unigram
                 if semiring == SUM:
@@ -298,8 +299,8 @@ def _forward_bigram(words, lattice, n, semiring):
 @part(bare=True)
 def _gather_trigram(words, lattice, t, semiring):
     """For each length k of the last word at t: ``mass[k]``, what all contexts pass on (or the largest), and in row k of
-    ``contexts`` and ``weights`` those that have been followed by something, by the length of the word before; column
-    0 of ``contexts`` holds the length with the largest. Returns the sum."""
+    ``contexts`` those that have been followed by something, by the length of the word before; its column 0 holds the
+    length with the largest. Returns the sum."""
     longest = lattice.word.shape[1] - 1
     low, high = last_lengths(t, longest)
     everything = 0.0
@@ -428,8 +429,8 @@ def draw(words, lattice, n, cuts, first, stream):
                 weight = lattice.total[t, k, j]
                 if weight > 0.0:
                     weight *= after(words, lattice, t, k, j, word, unigram)
-                lattice.weights[0, j] = weight
-            before = low + categorical(stream, lattice.weights[0, low : high + 1])
+                lattice.weights[j] = weight
+            before = low + categorical(stream, lattice.weights[low : high + 1])
         word, unigram = np.int64(lattice.word[t, k]), lattice.unigram[t, k]
         t -= k
         k = before if trigram else _draw_last(words, lattice, t, word, unigram, stream)

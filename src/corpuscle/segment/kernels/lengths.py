@@ -24,6 +24,7 @@ from corpuscle.compiled import kernel, part
 from corpuscle.engine.ngrams.trie import find
 from corpuscle.engine.restaurants import pool as col
 from corpuscle.engine.restaurants.contexts import Predictor, freeze, predictor
+from corpuscle.engine.restaurants.pool import used_rows
 from corpuscle.random import Random, below, gamma, uniform
 from corpuscle.segment.kernels.model import BEGIN, BOUNDARY, END, LENGTH, LETTER_BASE, START, Nested
 
@@ -211,7 +212,7 @@ def length_factors(
 
 def root_tables(nested: Nested) -> tuple[np.ndarray, np.ndarray]:
     """The words that have tables in the root, without ``$``, and how many: int64 arrays of the same length."""
-    entries = nested.words.entries[: int(nested.words.counters[col.ENTRIES, col.USED])]
+    _, entries = used_rows(nested.words)
     rows = entries[(entries[:, col.NODE] == 0) & (entries[:, col.DISH] != BOUNDARY)]
     return rows[:, col.DISH].astype(np.int64), rows[:, col.TABLES].astype(np.int64)
 

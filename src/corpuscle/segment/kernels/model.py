@@ -61,7 +61,7 @@ WORDS, RECORDS = range(2)
 LETTER_BASE, BOUNDARY_BASE = range(2)
 
 EMPTY_HASH = np.uint64(0x9E3779B97F4A7C15)
-_PRIME = np.uint64(0x100000001B3)
+_PRIME = np.uint64(0x100000001B3)  # as in FNV-1a, which hashes symbol by symbol, too
 
 
 class Nested(NamedTuple):

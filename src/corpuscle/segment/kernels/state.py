@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ import numpy as np
 from corpuscle.compiled import kernel
 from corpuscle.engine.restaurants import pool as col
 from corpuscle.engine.restaurants import seating
-from corpuscle.engine.restaurants.contexts import Contexts, depths, freeze
+from corpuscle.engine.restaurants.contexts import Contexts, freeze, tree_depths
 from corpuscle.engine.restaurants.pool import (
     FREE,
     NONE,
@@ -29,7 +30,9 @@ from corpuscle.engine.restaurants.pool import (
     indexed_anew,
     longer,
     new_pool,
+    used_rows,
 )
+from corpuscle.scale import starts_of
 from corpuscle.segment.kernels import model
 from corpuscle.segment.kernels.lengths import root_tables, word_types
 
@@ -65,9 +68,7 @@ def base_logs(nested: model.Nested, words: np.ndarray) -> np.ndarray:
     return out
 
 
-def _claim(holds: bool, claim: str) -> None:
-    if not holds:
-        raise ValueError(f"an unsound model of words: {claim}")
+_claim = partial(seating.claim, "an unsound model of words")
 
 
 @kernel(bare=True)
@@ -89,13 +90,7 @@ def _check_words(nested, tables):
             record = np.int64(nested.records[record, model.AFTER])
         if record != nested.rows[word, model.LAST_RECORD]:
             return False
-    return True
-
-
-@kernel(bare=True)
-def _find_all(nested):
-    """Whether the index finds every word."""
-    for word in range(1, nested.counters[model.WORDS, col.USED]):
+    for word in range(1, nested.counters[model.WORDS, col.USED]):  # now that all are sound: a search compares them
         if nested.rows[word, model.BEGIN] != FREE:
             begin, length = np.int64(nested.rows[word, model.BEGIN]), np.int64(nested.rows[word, model.LENGTH])
             if model.find_at(nested, begin, length) != word:
@@ -159,30 +154,30 @@ def verify_nested(
     direct_words = seating.verify(nested.words)
     direct_letters = seating.verify(nested.letters, variable=True)
     for pool in (nested.words, nested.letters):
-        parents = pool.nodes[: int(pool.counters[col.NODES, col.USED]), col.PARENT]
+        parents = used_rows(pool)[0][:, col.PARENT]
         _claim(len(parents) > 0 and parents[0] == NONE and not (parents[1:] == NONE).any(), "more than one root")
     for row, items in ((model.WORDS, nested.rows), (model.RECORDS, nested.records)):
         seating.verify_free(items, nested.counters, row, "words and records")
     used = int(nested.counters[model.WORDS, col.USED])
     live = nested.rows[:used, model.BEGIN] != FREE
     words, tables = root_tables(nested)
-    _claim(used > 0 and bool(live[0]) and bool((words < used).all()), "words without a number")
+    _claim(used > 0 and live[0] and (words < used).all(), "words without a number")
     counts = np.zeros(used, np.int64)
     counts[words] = tables
-    _claim(bool(((counts > 0) == live)[1:].all()), "numbers without a word")
+    _claim(((counts > 0) == live)[1:].all(), "numbers without a word")
     owners = nested.records[: int(nested.counters[model.RECORDS, col.USED]), model.OWNER]
     counts *= spelled
     _claim(int((owners != FREE).sum()) == int(counts.sum()), "records without a table")
-    _claim(bool(((owners[owners != FREE] > 0) & (owners[owners != FREE] < used)).all()), "records without a word")
-    _claim(bool(_check_words(nested, counts)) and bool(_find_all(nested)), "words that do not stand in the text")
+    _claim(((owners[owners != FREE] > 0) & (owners[owners != FREE] < used)).all(), "records without a word")
+    _claim(_check_words(nested, counts), "words that do not stand in the text")
     found = np.zeros(len(direct_letters), np.int64)
-    spelled = _count_spellings(nested, found)
-    _claim(bool(spelled) and np.array_equal(found, direct_letters), "other letters than those of its words")
+    placed = _count_spellings(nested, found)
+    _claim(placed and np.array_equal(found, direct_letters), "other letters than those of its words")
     found = np.zeros(len(direct_words), np.int64)
     room = int(np.diff(starts).max(initial=0)) + 1
     ends, numbers = np.zeros(room, np.int32), np.zeros(room, np.int32)
     placed = _count_words(nested, starts, seated, cuts, ends, numbers, found)
-    _claim(bool(placed) and np.array_equal(found, direct_words), "other words than those of the text")
+    _claim(placed and np.array_equal(found, direct_words), "other words than those of the text")
 
 
 def to_arrays(nested: model.Nested) -> dict[str, np.ndarray]:
@@ -201,12 +196,7 @@ def from_arrays(fresh: model.Nested, arrays: Mapping[str, np.ndarray]) -> model.
         pool: Restaurants = getattr(fresh, name)
         kept = {key: arrays[f"{name}/{key}"] for key in seating.to_arrays(pool)}
         _claim(len(kept["discounts"]) == len(pool.discounts), "another order")
-        prior = (float(pool.stop_prior[0]), float(pool.stop_prior[1]))
-        pools[name] = seating.from_arrays(kept, stop_prior=prior, variable=name == "letters")
-        # from_arrays leaves little room, but ``grown`` relies on pools being large
-        old = {part: getattr(pools[name], part) for part in ("nodes", "entries", "cells")}
-        room = {part: longer(array, max(len(array), len(getattr(pool, part)))) for part, array in old.items()}
-        pools[name] = indexed_anew(pools[name]._replace(**room))
+        pools[name] = seating.from_arrays(pool, kept, variable=name == "letters")
     _claim(arrays["orders"].shape[1:] == fresh.orders.shape[1:], "another length of words")
     _claim(arrays["factors"].shape == fresh.factors.shape, "other types of words")
     own = {name: longer(arrays[name], max(len(getattr(fresh, name)), 2 * len(arrays[name]))) for name in _OWN}
@@ -220,7 +210,7 @@ def from_arrays(fresh: model.Nested, arrays: Mapping[str, np.ndarray]) -> model.
 def freeze_nested(nested: model.Nested) -> dict[str, np.ndarray]:
     """What prediction needs, in arrays for a file: the spelling of the words, most frequent first, in ``lexicon`` and
     ``lexicon_starts``, how often each occurs in ``occurrences``, the counts of both hierarchies, the parameters."""
-    entries = nested.words.entries[: int(nested.words.counters[col.ENTRIES, col.USED])]
+    _, entries = used_rows(nested.words)
     used = int(nested.counters[model.WORDS, col.USED])
     full = (entries[:, col.NODE] >= 0) & (
         nested.words.nodes[np.maximum(entries[:, col.NODE], 0), col.LAW] == len(nested.words.discounts) - 1
@@ -229,7 +219,7 @@ def freeze_nested(nested: model.Nested) -> dict[str, np.ndarray]:
     live = 1 + np.flatnonzero(nested.rows[1:used, model.BEGIN] != FREE)
     live = live[np.lexsort((nested.rows[live, model.BEGIN], -counts[live]))]
     lengths = nested.rows[live, model.LENGTH].astype(np.int64)
-    starts = np.concatenate([[0], np.cumsum(lengths)])
+    starts = starts_of(lengths)
     source = np.repeat(nested.rows[live, model.BEGIN] - starts[:-1], lengths) + np.arange(starts[-1])
     number = np.full(used, -1, np.int64)
     number[model.BOUNDARY], number[live] = 0, 1 + np.arange(len(live))
@@ -260,7 +250,7 @@ def _thawed(tree: Contexts, discounts: np.ndarray, strengths: np.ndarray, prior:
     pool.nodes[0, col.PARENT] = pool.nodes[0, col.SYMBOL] = NONE
     pool.nodes[1:, col.PARENT] = np.repeat(np.arange(nodes), np.diff(tree.first_child))
     pool.nodes[1:, col.SYMBOL] = tree.symbols[1:]
-    pool.nodes[:, col.LAW] = depths(tree)
+    pool.nodes[:, col.LAW] = tree_depths(tree.first_child)
     pool.nodes[:, col.CUSTOMERS] = np.bincount(of, tree.customers, nodes)
     pool.nodes[:, col.TABLES] = np.bincount(of, tree.tables, nodes)
     pool.nodes[:, col.CHILDREN] = np.diff(tree.first_child)

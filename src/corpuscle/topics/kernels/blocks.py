@@ -47,7 +47,7 @@ from corpuscle.topics.kernels.seating import (
 from corpuscle.topics.kernels.token_sampler import fill_levels, fill_passed, fill_path, has_room
 
 _FACTORS = 24
-"""So many factors of a weight are multiplied before their logarithm is taken."""
+"""How many factors of a weight are multiplied before their logarithm is taken."""
 
 # Columns of the tables of a block.
 TABLE_ROW, TABLE_SIZE, TABLE_ENTRY = range(3)

@@ -7,20 +7,19 @@ processes", 2006; of those of topics: Noji, Mochihashi and Miyao, "Improvements 
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from corpuscle.compiled import kernel
 from corpuscle.engine.restaurants import pool as col
-from corpuscle.engine.restaurants.pool import FREE, NONE
-from corpuscle.engine.restaurants.seating import verify_sizes
+from corpuscle.engine.restaurants.pool import FREE, NONE, used_rows
+from corpuscle.engine.restaurants.seating import claim, verify_sizes
 from corpuscle.topics.kernels import seating as at
 from corpuscle.topics.kernels.seating import DOUBLY, SWITCHING, Seats
 from corpuscle.topics.kernels.state import empty_shares, refresh, restaurants
 
-
-def _claim(holds: object, claim: str) -> None:
-    if not bool(holds):
-        raise ValueError(f"unsound topics: {claim}")
+_claim = partial(claim, "unsound topics")
 
 
 @kernel(bare=True)
@@ -46,8 +45,7 @@ def _lists(heads: np.ndarray, items: np.ndarray, after: int, before: int, name: 
 
 def _verify_entries(seats: Seats) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The lists of entries; returns live entries that are no shadows, and their topics and rows."""
-    entries = seats.pool.entries[: int(seats.pool.counters[col.ENTRIES, col.USED])]
-    nodes = seats.pool.nodes[: int(seats.pool.counters[col.NODES, col.USED])]
+    nodes, entries = used_rows(seats.pool)
     links = seats.links[: len(entries)]
     live = entries[:, col.NODE] != FREE
     owner = _lists(seats.rows[:, at.FIRST_ENTRY], links, at.NEXT_ENTRY, at.ENTRY_BEFORE, "entries")
@@ -81,8 +79,7 @@ def _verify_entries(seats: Seats) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def _verify_nodes(seats: Seats) -> None:
-    nodes = seats.pool.nodes[: int(seats.pool.counters[col.NODES, col.USED])]
-    entries = seats.pool.entries[: int(seats.pool.counters[col.ENTRIES, col.USED])]
+    nodes, entries = used_rows(seats.pool)
     owner = _lists(seats.contexts[:, at.FIRST_NODE], nodes, at.NEXT_NODE, at.NODE_BEFORE, "restaurants")
     live = nodes[:, col.PARENT] != FREE
     _claim(((owner >= 0) == live).all(), "a restaurant in no context")
@@ -103,7 +100,7 @@ def _verify_customers(
     seats: Seats, mains: np.ndarray, topics: np.ndarray, rows: np.ndarray, seated: np.ndarray
 ) -> None:
     """Every customer is a word, a table of a child or, for topic 0 of DOUBLY, a table of label 0."""
-    entries = seats.pool.entries[: int(seats.pool.counters[col.ENTRIES, col.USED])].astype(np.int64)
+    entries = used_rows(seats.pool)[1].astype(np.int64)
     links = seats.links[: len(entries)]
     shadow = entries[mains, col.OWN]
     below = np.where(shadow >= 0, entries[shadow, col.TABLES], 0)
@@ -209,18 +206,6 @@ def _verify_switch(seats: Seats, mains: np.ndarray, topics: np.ndarray, rows: np
     _claim((expected.sum(1)[nodes == NONE] == 0).all() and (expected.sum(1)[filled] > 0).all(), "an empty switch")
 
 
-def _places(seats: Seats, mains: np.ndarray, topics: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    """What ``seats.places`` should be."""
-    places = np.full_like(seats.places, NONE)
-    slot = seats.rows[rows, at.SLOT]
-    places[slot[slot >= 0], topics[slot >= 0]] = mains[slot >= 0]
-    nodes = seats.pool.nodes[: int(seats.pool.counters[col.NODES, col.USED])]
-    live = np.flatnonzero(nodes[:, col.PARENT] != FREE)
-    slot = seats.contexts[nodes[live, at.OF_CONTEXT], at.SLOT]
-    places[slot[slot >= 0], nodes[live, col.SYMBOL][slot >= 0]] = live[slot >= 0]
-    return places
-
-
 def verify(seats: Seats, seated: np.ndarray | None = None, *, rebuild: bool = False) -> None:
     """Check everything; ``ValueError`` says what is wrong. ``seated``: the words that sit somewhere (default: all);
     ``rebuild``: make the dense tables and the counts of documents, which follow from the rest, instead of checking."""
@@ -229,18 +214,20 @@ def verify(seats: Seats, seated: np.ndarray | None = None, *, rebuild: bool = Fa
         verify_sizes(restaurants(pool))
     mains, topics, rows = _verify_entries(seats)
     _verify_nodes(seats)
-    places = _places(seats, mains, topics, rows)
+    places = np.full_like(seats.places, NONE)
+    slot = seats.rows[rows, at.SLOT]
+    places[slot[slot >= 0], topics[slot >= 0]] = mains[slot >= 0]
+    nodes, _ = used_rows(seats.pool)
+    live = np.flatnonzero(nodes[:, col.PARENT] != FREE)
+    slot = seats.contexts[nodes[live, at.OF_CONTEXT], at.SLOT]
+    places[slot[slot >= 0], nodes[live, col.SYMBOL][slot >= 0]] = live[slot >= 0]
     if rebuild:
         seats.places[:] = places
-        empty_shares(seats)
-        refresh(seats)
     _claim(np.array_equal(seats.places, places), "a dense table that points elsewhere")
     kept = seats.shares.copy()
     empty_shares(seats)
     refresh(seats)
-    made = seats.shares.copy()
-    seats.shares[:] = kept
-    _claim(np.array_equal(kept, made), "a dense table that is out of date")
+    _claim(rebuild or np.array_equal(kept, seats.shares), "a dense table that is out of date")
     _verify_words(seats, seated, rebuild)
     _verify_customers(seats, mains, topics, rows, seated)
     _verify_switch(seats, mains, topics, rows, seated)

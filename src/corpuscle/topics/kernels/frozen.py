@@ -16,6 +16,8 @@ from corpuscle.compiled import frozen, kernel, part
 from corpuscle.engine.ngrams.trie import find
 from corpuscle.engine.restaurants import pool as col
 from corpuscle.engine.restaurants.contexts import tree_depths
+from corpuscle.engine.restaurants.pool import used_rows
+from corpuscle.scale import starts_of
 from corpuscle.topics.kernels import seating as at
 from corpuscle.topics.kernels.particles import Likelihoods
 from corpuscle.topics.kernels.seating import DOUBLY, STOPPING, SWITCHING, Seats
@@ -26,7 +28,7 @@ _SLICE = 1 << 13
 
 def _offsets(of: np.ndarray, n: int, first: int = 0) -> np.ndarray:
     """Where the items of each of n owners begin, int32 (n + 1,); ``of`` rises."""
-    return (first + np.concatenate([[0], np.cumsum(np.bincount(of, minlength=n))])).astype(np.int32)
+    return (first + starts_of(np.bincount(of, minlength=n))).astype(np.int32)
 
 
 def freeze(seats: Seats, grams: Grams) -> dict[str, np.ndarray]:
@@ -48,7 +50,7 @@ def freeze(seats: Seats, grams: Grams) -> dict[str, np.ndarray]:
     used[0] = True
     context_number = np.cumsum(used) - 1
     above = grams.context_parent[used]
-    entries = seats.pool.entries[: int(seats.pool.counters[col.ENTRIES, col.USED])]
+    _, entries = used_rows(seats.pool)
     shadows = entries[(entries[:, col.NODE] >= 0) & (entries[:, col.OWN] >= 0), col.OWN]
     main = entries[:, col.NODE] >= 0
     main[shadows] = False

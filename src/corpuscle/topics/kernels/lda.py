@@ -45,6 +45,7 @@ import numpy as np
 from corpuscle.compiled import frozen, kernel, part
 from corpuscle.engine.ngrams.trie import BackoffTables, Ngrams, chunk_bounds, find, find_ngram
 from corpuscle.random import Random, gamma, uniform
+from corpuscle.scale import starts_of
 
 _CHUNK = 1 << 21
 """How many words and cells one call of a kernel looks at."""
@@ -79,7 +80,7 @@ def sample_prior(counts: np.ndarray, alpha: np.ndarray, seed: int, iteration: in
     stream = Random(seed, "topics.prior", iteration).array()
     counts, alpha = frozen(counts, np.int32), np.array(alpha, np.float64)
     tables, log_rest = np.zeros(len(alpha), np.int64), 0.0
-    work = np.concatenate([[0], np.cumsum(counts.sum(1, dtype=np.int64) + len(alpha))])
+    work = starts_of(counts.sum(1, dtype=np.int64) + len(alpha))
     for first, last in pairwise(chunk_bounds(work, _CHUNK).tolist()):
         log_rest += _auxiliary(counts, alpha, first, last, tables, stream)
     drawn = np.array([gamma(stream, 1.0 + count) for count in tables.tolist()])
@@ -284,7 +285,7 @@ class Topics(NamedTuple):
 def topics_of(types: np.ndarray, prior: float) -> Topics:
     """From how often each type has each topic, int32 (types, topics)."""
     rows, topics = np.nonzero(types)
-    starts = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=len(types)))])
+    starts = starts_of(np.bincount(rows, minlength=len(types)))
     scale = 1.0 / (types.sum(0, dtype=np.int64) + prior * len(types))
     counts = frozen(types[rows, topics], np.float64)
     return Topics(frozen(starts, np.int64), frozen(topics, np.int32), counts, frozen(scale, np.float64), float(prior))

@@ -26,7 +26,7 @@ import numpy as np
 
 from corpuscle.compiled import part
 from corpuscle.engine.restaurants import pool as col
-from corpuscle.engine.restaurants.hierarchy import join_table, leave_table, open_table, seat
+from corpuscle.engine.restaurants.hierarchy import join_table, leave_table, place_table, seat
 from corpuscle.engine.restaurants.pool import NONE, give_back, take
 from corpuscle.random import below, uniform
 
@@ -379,12 +379,12 @@ def sit(seats, buffers, row, depth, topic, stream):
             label = np.int64(uniform(stream) * (longer + shorter) < shorter)
             add_switch(seats, np.int64(seats.rows[row, CONTEXT]), label, stream)
         if label == 0:
-            open_table(pool, make_shadow(seats, entry))
+            place_table(pool, make_shadow(seats, entry), 1)
             note(seats, entry)
             topic = np.int64(0)
             entry = make_entry(seats, row, topic)
             continue
-        open_table(pool, entry)
+        place_table(pool, entry, 1)
         note(seats, entry)
         if depth == 0:
             return

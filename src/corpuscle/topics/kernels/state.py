@@ -16,7 +16,7 @@ import numpy as np
 
 from corpuscle.compiled import kernel
 from corpuscle.engine.restaurants import pool as col
-from corpuscle.engine.restaurants.pool import NONE, Restaurants, free_items, longer, new_pool
+from corpuscle.engine.restaurants.pool import NONE, Restaurants, free_items, longer, new_pool, used_rows
 from corpuscle.engine.restaurants.seating import log_seating, sample_parameters
 from corpuscle.topics.kernels import seating as at
 from corpuscle.topics.kernels.seating import ALL_ALPHA, BASE, DOUBLY, SEPARATE, Buffers, Seats, UnindexedPool, note
@@ -174,7 +174,6 @@ def new_seats(
 
 
 def new_buffers(seats: Seats) -> Buffers:
-    """The ``Buffers`` of one sampler."""
     depths, columns = len(seats.pool.discounts), len(seats.alpha)
     return Buffers(
         np.zeros((depths + 1, columns)), np.zeros((depths, columns)), np.zeros(columns), np.zeros(depths),
@@ -242,12 +241,11 @@ def log_joint(seats: Seats) -> float:
     """Natural log of the joint probability of words, topics and seats given all parameters."""
     from scipy.special import betaln, gammaln
 
-    nodes = seats.pool.nodes[: int(seats.pool.counters[col.NODES, col.USED])]
-    roots = nodes[(nodes[:, 0] == NONE) & (nodes[:, 2] == 0)]
+    nodes, entries = used_rows(seats.pool)
+    roots = nodes[(nodes[:, col.PARENT] == NONE) & (nodes[:, col.LAW] == 0)]
     drawn = roots[:, col.TABLES].sum()
     if seats.method == DOUBLY:  # tables of label 0 took their word from topic 0
         rows = np.flatnonzero(seats.rows[:, at.ABOVE] == NONE)
-        entries = seats.pool.entries[: int(seats.pool.counters[col.ENTRIES, col.USED])]
         live = np.flatnonzero((entries[:, col.NODE] >= 0) & (entries[:, col.OWN] >= 0))
         live = live[np.isin(entries[live, col.DISH], rows)]
         drawn -= entries[entries[live, col.OWN], col.TABLES].sum()
