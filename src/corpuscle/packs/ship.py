@@ -244,7 +244,7 @@ def _lines(pack: Pack) -> Iterator[Line]:
     kit = find_kit(pack.state.get("kit", ""), pack.folder)
     if not kit.files.get("text") and not kit.files.get("parallel"):
         raise InputError(kit.folder, None, "there is no text in the kit")
-    bitext = Job(kit, pack.folder, 1, None).parallel.bitext if kit.files.get("parallel") else ()
+    bitext = Job(kit, pack.folder, 1, None).parallel if kit.files.get("parallel") else ()
     text = ((words, list[str]()) for path in kit.paths("text") for words in read_text(path, blank="document"))
     for words, translation in chain(bitext, text):
         sentence = " ".join(words)

@@ -11,12 +11,13 @@ Steps share a job: the kit, the pack's folder, and the text, read and split once
 from __future__ import annotations
 
 import tomllib
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -24,8 +25,8 @@ from corpuscle.errors import InputError, UnfitData
 from corpuscle.packs.chapter import Findings
 from corpuscle.packs.kit import Kit, content_hash, second_columns, shown_name
 from corpuscle.text import Bitext, read_bitext, read_conllu, read_text
-from corpuscle.text.corpus import Corpus, characters_of_types, starts_of
-from corpuscle.text.files import AnyPath, read_blocks, read_lines
+from corpuscle.text.corpus import Corpus, characters_of_types
+from corpuscle.text.files import AnyPath
 from corpuscle.text.heldout import Split, held_sentences, split
 from corpuscle.text.treebank import Treebank
 from corpuscle.text.vocab import FIRST
@@ -138,22 +139,7 @@ def declared(
 
 FEWEST_SENTENCES = 20  # with fewer, a tenth held out says nothing
 FEWEST_SPACES = 0.02  # a text with a smaller share of spaces among its characters is taken to be written without them
-_SPACES = " \t\n\v\f\r"
-
 SEGMENTED = "segmented.txt"  # where the segmenter writes the words of such a text, in the pack
-
-
-class Parallel(NamedTuple):
-    """All sentence pairs of a kit; ``files``: the source file of each part and how many pairs it has."""
-
-    bitext: Bitext
-    files: list[tuple[str, int]]
-
-    def place(self, pair: int) -> tuple[str, int]:
-        """The source file of a pair, and its line there, counted from 1."""
-        starts = starts_of(count for _, count in self.files)
-        part = int(np.searchsorted(starts, pair, side="right")) - 1
-        return self.files[part][0], pair - int(starts[part]) + 1
 
 
 class Job:
@@ -253,11 +239,11 @@ class Job:
 
     def document_names(self) -> list[str]:
         """The documents of the text by file, with the line where each begins if there are several in the file."""
-        names: list[str] = []
-        for path in self.kit.paths("text"):
-            lines, name = [block[0][0] for block in read_blocks(path, _SPACES)], shown_name(path)
-            names += [name] if len(lines) == 1 else [f"{name}:{line}" for line in lines]
-        return names
+        origin, starts = self.raw.origin, self.raw.document_starts
+        assert origin is not None and starts is not None
+        places = [origin.place(start) for start in starts[:-1].tolist()]
+        of_file = Counter(path for path, _ in places)
+        return [shown_name(path) + (f":{line}" if of_file[path] > 1 else "") for path, line in places]
 
     @cached_property
     def split(self) -> Split:
@@ -305,21 +291,8 @@ class Job:
         return wrong
 
     @cached_property
-    def parallel(self) -> Parallel:
+    def parallel(self) -> Bitext:
         """The pairs of all ``parallel/NAME.src`` with ``parallel/NAME.tgt``, by name."""
         pairs, _ = self._sides()
         parts = [read_bitext(*paths) for paths in pairs]
-        files = list(zip((shown_name(source) for source, _ in pairs), map(len, parts), strict=True))
-        if len(parts) == 1:
-            return Parallel(parts[0], files)
-        return Parallel(Bitext(*(read_text(*paths) for paths in zip(*pairs, strict=True))), files)
-
-    def place(self, sentence: int) -> tuple[str | None, int | None]:
-        """File and line of a sentence of the text, for errors."""
-        for path in self.kit.paths("text"):
-            for line, content in read_lines(path):
-                if content.strip(_SPACES):
-                    if sentence == 0:
-                        return path, line
-                    sentence -= 1
-        return None, None
+        return parts[0] if len(parts) == 1 else Bitext(*(read_text(*paths) for paths in zip(*pairs, strict=True)))

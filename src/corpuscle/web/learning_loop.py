@@ -81,7 +81,7 @@ def _material(holdings: Holdings, kind: str, most: int) -> dict[str, str]:
         raise Refusal(409, "the pack has no kit of its own to take text from: give a text, or serve it with --kit KIT")
     kit, longest = find_kit(holdings.kit, holdings.path), most // _MOST_SENTENCES
     if kind.startswith("align."):
-        bitext = Job(kit, holdings.path, 1, None).parallel.bitext
+        bitext = Job(kit, holdings.path, 1, None).parallel
         pairs = [(" ".join(source), " ".join(target)) for source, target in bitext if source and target]
         chosen = _spread([pair for pair in pairs if max(map(len, pair)) < longest])
         return {"source": "\n".join(a for a, _ in chosen), "target": "\n".join(b for _, b in chosen)}

@@ -226,7 +226,7 @@ def _markup(job: Job, text: Corpus) -> list[InputError]:
     """The first literal edge of a sentence, if there is one."""
     if (found := find_markup(text)) is None:
         return []
-    return [InputError(*job.place(found[0]), f"a literal {found[1]}, which stands for the edge of a sentence")]
+    return [job.raw.error(f"a literal {found[1]}, which stands for the edge of a sentence", found[0])]
 
 
 def learn(job: Job, settings: Settings) -> Predicted:

@@ -275,7 +275,7 @@ def project(job: Job, settings: Settings) -> Projected:
     """Learn a parser of the treebank's language, parse one side of the translations, and project to the other."""
     path, bank = job.kit.paths("tagged")[0], job.trees
     check_enough(path, len(bank), FEWEST_PROJECTED, "sentence")
-    bitext = job.parallel.bitext
+    bitext = job.parallel
     known = (side.recode(bank.corpus.vocab).tokens != UNKNOWN for side in (bitext.source, bitext.target))
     shares = [float(each.sum() / max(1, len(each))) for each in known]
     if max(shares) < _KNOWN:

@@ -76,7 +76,7 @@ class Drafts(Findings):
 
 
 def learn(job: Job, settings: Settings) -> Drafts:
-    bitext, folder = job.parallel.bitext, job.kit.folder / "parallel"
+    bitext, folder = job.parallel, job.kit.folder / "parallel"
     lengths = np.column_stack([bitext.source.lengths, bitext.target.lengths])
     usable = np.flatnonzero(((lengths > 0) & (lengths <= _LONGEST)).all(axis=1))
     check_enough(folder, len(usable), FEWEST_PAIRS, "sentence pair")
