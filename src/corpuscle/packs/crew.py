@@ -58,18 +58,15 @@ def perform(step: Step, job: Job) -> Ended:
         size = (job.pack / step.writes[0]).stat().st_size
     except (CorpuscleError, MemoryError, OSError) as error:
         return Ended(error=error)
-    except KeyboardInterrupt:
-        return Ended(error=Interrupted("stopped"))
-    except Exception as error:
-        if is_interrupt(error):
-            return Ended(error=Interrupted("stopped"))
-        return Ended(error=error, bug=traceback.format_exc())
+    except (KeyboardInterrupt, Exception) as error:
+        interrupted = is_interrupt(error)
+        return Ended(error=Interrupted("stopped")) if interrupted else Ended(error=error, bug=traceback.format_exc())
     notes = list(dict.fromkeys(str(w.message) for w in caught if issubclass(w.category, CorpuscleWarning)))
     return Ended({"seconds": round(clock() - began, 3), "notes": notes, "findings": found | {"bytes": size}})
 
 
 class Plan:
-    """The steps that wait, in order, and those that somebody does."""
+    """The steps that wait, in order, and those that are being done."""
 
     def __init__(self, steps: Sequence[Step]):
         self._waiting, self._running = list(steps), dict[str, Step]()
@@ -137,7 +134,7 @@ class Helper:
                 os.kill(self._process.pid, signal.SIGINT)
 
     def end(self) -> None:
-        """At once, whatever it does."""
+        """End it at once, whatever it does."""
         if self._process is not None:
             self._process.kill()
             self._process.join()
