@@ -13,7 +13,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from typing import Any
 
@@ -68,6 +68,12 @@ def one_line(message: object) -> str:
     """A message without line breaks and control characters, whatever file name or text it quotes."""
     joined = " ".join(part for part in (line.strip() for line in str(message).splitlines()) if part)
     return re.sub(r"[\x00-\x1f\x7f-\x9f]", lambda match: ascii(match[0])[1:-1], joined)
+
+
+def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+    """The rows of a table as lines, with its columns below one another."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [one_line("  ".join(map(str.ljust, row, widths))) for row in rows]
 
 
 def complaint(message: object) -> str:
