@@ -90,7 +90,6 @@ class Setting:
 
     @property
     def option(self) -> str:
-        """How the command line spells it."""
         return self.flag or (f"-{self.name}" if len(self.name) == 1 else option_of(self.name))
 
     @property

@@ -102,7 +102,6 @@ class Input:
     offers: str | tuple[str, ...] = "file"
 
     def read(self, value: Any, model: Any = None, **options: Any) -> Any:
-        """What the verb works on, made of what it was given."""
         return find(self.reader)(value, model, self, **options)
 
     def schema(self) -> dict[str, Any]:
@@ -397,7 +396,6 @@ class Verb:
 
     @property
     def own_settings(self) -> Mapping[str, Setting]:
-        """The settings of its class of settings."""
         return find(self.settings).SETTINGS if self.settings else {}
 
     @property

@@ -79,7 +79,6 @@ class SettingOption(click.Option):
 
 
 def _row(setting: Setting) -> tuple[str, str]:
-    """A line of help about a setting."""
     name = setting.option
     if setting.type is bool and setting.default is not False:
         name += f"/{option_of('no_' + setting.name)}"
@@ -141,7 +140,6 @@ _QUIET = click.Option(["-q", "--quiet", "quiet"], is_flag=True, help="Results on
 
 
 def last_options(as_json: bool) -> list[click.Option]:
-    """The options that end the help of every command."""
     return [_JSON, _MOST, _QUIET] if as_json else [_MOST, _QUIET]
 
 

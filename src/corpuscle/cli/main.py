@@ -32,11 +32,9 @@ class _Root(click.Group):
     """All tasks and commands of the catalogue, each imported when it is used."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """The names of the catalogue, in its order."""
         return [*TASKS, *COMMANDS]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """The group of a task, or a command."""
         if cmd_name not in TASKS and cmd_name not in COMMANDS:
             return None
         from corpuscle.cli.derive import command_of, group_of
@@ -53,7 +51,6 @@ class _Root(click.Group):
         return names + click.Command.shell_complete(self, ctx, incomplete)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """The list of the catalogue, without importing anything."""
         with formatter.section("Tasks"):
             formatter.write_dl([(name, task.help) for name, task in TASKS.items()])
         with formatter.section("Commands"):

@@ -130,7 +130,6 @@ class Model(Settings):
 
     @property
     def threads(self) -> int:
-        """How many threads share the work."""
         return self.workers or default_workers()
 
     def spread(self, function: Callable[[Any, Any], Any], chunks: Iterable[Any]) -> Iterator[Any]:
@@ -168,7 +167,6 @@ class Model(Settings):
         """Compute what is computed only once, before the work is shared out."""
 
     def stays_here(self, why: str) -> None:
-        """Say that something is not done on the cluster that was asked for, and why."""
         if self.cluster is not None:
             say(f"not on the cluster: {why}")
 

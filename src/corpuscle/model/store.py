@@ -75,7 +75,6 @@ class Container:
 
     @property
     def extra(self) -> dict[str, Any]:
-        """The kind's own small facts."""
         return self.header["extra"]
 
     @property
@@ -89,7 +88,6 @@ class Container:
         return self.header["provenance"]
 
     def component(self, prefix: str) -> Container:
-        """A model within this model."""
         return Container(self.path, self.header["components"][prefix], stripped(prefix + "/", self.arrays))
 
 
@@ -253,7 +251,6 @@ def _check(kind: Kind, content: Container) -> Container:
 
 
 def _home(path: str | PathLike[str], name: str) -> Any:
-    """The class of a kind of model."""
     home = home_of(name)
     if home is None:
         raise InputError(path, None, f"a model of unknown kind {name!r}, perhaps {NEWER}")

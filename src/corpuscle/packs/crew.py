@@ -91,7 +91,6 @@ class Plan:
             self._changed.notify_all()
 
     def stop(self) -> None:
-        """Nothing more is taken."""
         with self._changed:
             self._waiting.clear()
             self._changed.notify_all()
@@ -108,7 +107,6 @@ class Helper:
         self.busy = False
 
     def can(self, step: Step) -> bool:
-        """Whether the other process has this step, too."""
         return self._known.get(step.name) is step
 
     def do(self, step: Step) -> Ended:
@@ -280,7 +278,6 @@ class Course:
             say(f"{self._titles[step.name]}: {said}" + (f": {text}" if text and how != "kept" else ""))
 
     def _state(self, name: str) -> str:
-        """What is being done for a step now, and for how long."""
         now = progress.status() if name == self.mine else self._status.get(name, "")
         return f"{now}, {clock() - self._began[name]:.0f} s" if now else f"{clock() - self._began[name]:.0f} s"
 

@@ -92,7 +92,6 @@ def take_in(folder: AnyPath, pack: AnyPath, into: Path, *, encoding: str | None 
 
 
 def _take_sides(work: Preparation, group: list[Recognised], rows: dict[str, FileRow]) -> list[Recognised]:
-    """Two sides of translations, or what is there of them."""
     by_language = {file.language: file for file in group}
     if len(by_language) == 2 and len(group) == 2:
         try:
@@ -213,7 +212,6 @@ class Preparation:
 
 
 def _text(work: Preparation, file: Recognised, row: FileRow) -> list[Recognised]:
-    """Running text: as it is, or prepared."""
     if (form := format_of(file.name)) is not None:
         paragraphs = form.lines(work.folder / file.name)
         text = "\n".join(paragraphs)
@@ -330,7 +328,6 @@ def _order(language: str, described: Described) -> tuple[int, str]:
 
 
 def _one_file_pairs(work: Preparation, file: Recognised, row: FileRow) -> list[Recognised]:
-    """Translations in one file."""
     stem = _flat(PurePosixPath(file.name).with_suffix("").as_posix().lower())
     if file.form == "tmx":
         named = (work.described.source, work.described.target)
@@ -373,7 +370,6 @@ def _leave_out(work: Preparation, row: FileRow, bad: list[tuple[int, str]], line
 
 
 def _table(work: Preparation, file: Recognised, row: FileRow) -> list[Recognised]:
-    """Names or glosses: a table with tabs, or with commas."""
     found = work.decode(row, file.name)
     if found is None:
         return [file]

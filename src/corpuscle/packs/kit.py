@@ -98,11 +98,9 @@ class Kit:
     described: Described = Described()
 
     def path(self, name: str) -> Path:
-        """Where a file is read."""
         return self.places.get(name, self.folder / name)
 
     def paths(self, role: str) -> list[str]:
-        """Where the files of a role are."""
         return [str(self.path(name)) for name in self.files.get(role, ())]
 
 
@@ -151,7 +149,6 @@ def read_description(folder: Path) -> Described:
 
 
 def _strings(path: Path, table: Any, name: str, keys: Iterable[str]) -> dict[str, str]:
-    """A table of strings under known keys."""
     if not isinstance(table, dict) or not all(isinstance(value, str) and value for value in table.values()):
         raise InputError(path, None, f"{name} has strings as values")
     if unknown := sorted(set(table) - set(keys)):
@@ -263,7 +260,6 @@ def recognise(folder: AnyPath, pack: AnyPath, described: Described | None = None
 
 
 def kit_of(folder: Path, files: Iterable[Recognised], **more: Any) -> Kit:
-    """A kit of recognised files."""
     by_role: dict[str, list[str]] = {}
     reasons = {}
     for file in files:
@@ -317,7 +313,6 @@ class FileRow:
     tiers: tuple[TierFound, ...] = ()
 
     def refuse(self, what: str, fix: str = "") -> None:
-        """Note what is wrong with a file that is not used."""
         self.problems.append(Problem(what, fix, used=False))
 
     @property

@@ -328,7 +328,6 @@ class Reading:
 
     @property
     def bank(self) -> Treebank:
-        """As a treebank without annotation."""
         return Treebank.from_sentences(self.words)
 
     def by_sentence(self, values: list[Any]) -> list[list[Any]]:

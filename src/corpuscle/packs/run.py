@@ -166,7 +166,6 @@ class _Run:
         return failed
 
     def do_all(self) -> None:
-        """Do every step that is not done yet."""
         sound = [step for step in self.steps if step.name not in self.failed]
         sound.sort(key=lambda step: _FIRST.index(step.name) if step.name in _FIRST else len(_FIRST))
         plan, self.course = Plan(sound), Course(sound)

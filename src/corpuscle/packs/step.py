@@ -212,7 +212,6 @@ class Job:
 
     @cached_property
     def letters(self) -> int:
-        """How many characters the words of the text have."""
         return int(characters_of_types(self.raw.vocab) @ self.raw.vocab.counts[FIRST:])
 
     @property
@@ -223,12 +222,10 @@ class Job:
 
     @cached_property
     def glosses(self) -> dict[str, str]:
-        """Words and what they mean, as the kit says."""
         return second_columns(self.pack / "glosses.tsv")
 
     @property
     def unspaced(self) -> bool:
-        """Whether the words of the text are still to be found."""
         return self.share_of_spaces < FEWEST_SPACES
 
     @cached_property

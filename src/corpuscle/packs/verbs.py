@@ -18,7 +18,6 @@ def _folder(**facts: Any) -> Any:
 
 
 def _checked(kit: str | None, pack: str, encoding: str | None, strict: bool) -> Answer:
-    """The table of the files of a kit."""
     from pathlib import Path
     from tempfile import TemporaryDirectory
 

@@ -163,7 +163,6 @@ class Annotations:
         return own[-1]
 
     def _left(self) -> list[dict[str, Any]]:
-        """The records that were not taken back."""
         return [record for number, record in self._records.items() if number not in self._undone]
 
     def standing(self, layer: str) -> dict[str, dict[str, dict[str, Any]]]:

@@ -78,7 +78,6 @@ class Guard:
     arriving: int = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer, or refuse with one JSON object."""
         if scope["type"] == "lifespan":
             return await self.app(scope, receive, send)
         if scope["type"] != "http":
@@ -189,7 +188,6 @@ class Guard:
         return counted
 
     async def _whole(self, receive: Receive) -> Receive:
-        """All of a body at once."""
         parts, more = [], True
         while more:
             message = await receive()

@@ -241,7 +241,6 @@ class Learning:
         self._readers = 0
 
     def told(self) -> dict[str, Any]:
-        """How it stands."""
         last = (self.lines or [""])[-1]
         return {"state": self.state, "run": self.begun, "lines": len(self.lines), "last": last, "cluster": self.cluster}
 

@@ -98,7 +98,6 @@ class Holdings:
         return path if self.is_pack and path.is_file() and path.is_relative_to(self.path.resolve()) else None
 
     def model(self, name: str) -> Holding | None:
-        """What can be asked under a name."""
         try:
             status = self._paths[name].stat()
         except (KeyError, OSError):
@@ -108,7 +107,6 @@ class Holdings:
         return Holding(name, kind, path, status.st_size, status.st_mtime_ns) if kind else None
 
     def models(self) -> dict[str, Holding]:
-        """Everything that can be asked, by name."""
         found = {name: self.model(name) for name in self._paths}
         return {name: holding for name, holding in found.items() if holding is not None}
 

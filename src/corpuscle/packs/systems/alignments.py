@@ -65,7 +65,6 @@ class Unseen:
 
     @property
     def chance(self) -> float:
-        """How often guessing would."""
         return 1 / max(1, self.choices)
 
 

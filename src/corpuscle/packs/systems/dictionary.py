@@ -98,7 +98,6 @@ def write(
 def whole_page(
     entries: Sequence[Entry], bitext: Bitext, languages: Sequence[str], glosses: Mapping[str, str]
 ) -> tuple[Html, int]:
-    """The dictionary as a page, and how many of the entries it has."""
     data = _data(entries, bitext, glosses)
     titles = [f"{languages[0]} to {languages[1]}", f"{languages[1]} to {languages[0]}"]
     shown = len(data["entries"])

@@ -172,7 +172,6 @@ def _drawn(model: Disambiguator, held: Treebank) -> tuple[tuple[WordShown, ...],
 
 
 def _others(analysis: dict[str, Any]) -> list[str]:
-    """What an analysis has besides its lemma."""
     return [value for name, value in analysis["elements"].items() if name != "lemma" and value != MISSING]
 
 

@@ -130,7 +130,6 @@ class Found(Findings):
 
 
 def _files(job: Job) -> list[str]:
-    """A text stands for its annotation (.ann), too."""
     paths = job.kit.paths("entities")
     texts = [path for path in paths if Path(path).suffix != ".ann"]
     return texts or paths

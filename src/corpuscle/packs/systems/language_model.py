@@ -46,7 +46,6 @@ def _shown(perplexity: float) -> str:
 
 
 def _edges(result: Result) -> str:
-    """Where the perplexity may lie."""
     return " to ".join(_shown(math.nan if edge is None else edge) for edge in pick(result, "low", "high").values())
 
 
@@ -284,7 +283,6 @@ def learn(job: Job, settings: Settings) -> Predicted:
 
 
 def _perplexity(result: Result) -> float:
-    """For comparing: what is no number is infinite."""
     return result["perplexity"] if math.isfinite(result["perplexity"]) else math.inf
 
 

@@ -239,7 +239,6 @@ class Projected(Findings):
         )  # fmt: skip
 
     def _source(self) -> str:
-        """Who parsed the language of the treebank."""
         judged, sentences = self.judged, counted(self.treebank, "sentence")
         if judged is None:
             return f"The tagger and the parser of its {sentences}, see their chapters,"
@@ -266,7 +265,6 @@ class Projected(Findings):
 
 
 def _classes(text: Corpus, settings: Settings) -> int:
-    """How many word classes a text gets."""
     types = int((text.vocab.counts[FIRST:] > 0).sum())
     return by_rule(settings["classes"], min(200, max(20, types // 10)))
 
