@@ -171,18 +171,24 @@ class Preparation:
         if found.encoding != "utf-8":
             by_mark, as_said = f"{found.encoding}, by its byte-order mark", f"read as {found.encoding}, as you said"
             row.done.append(by_mark if found.marked else as_said)
-        n_lines = found.text.count("\n") + 1
-        if found.bad:
-            row.bad += [(line, "not UTF-8, or with a NUL") for line in found.bad]
-            shell = f"--encoding {found.guess}" if found.guess else "save it as UTF-8"
-            may = f" (perhaps {found.guess})" if found.guess else ""
-            few = len(found.bad) <= max(_FEW, MOST_BAD * n_lines)
-            used = not self.strict and few and len(found.bad) < n_lines - found.text.count("\n\n")
-            what = f"{counted(len(found.bad), 'line is', 'lines are')} not UTF-8{may}"
-            row.problems.append(Problem(what + ("; left out" if used else ""), shell, used))
-            if not used:
-                return None
-        return found
+        bad = [(line, "not UTF-8, or with a NUL") for line in found.bad]
+        lines, fix, may = found.text.count("\n") + 1, "save it as UTF-8", ""
+        if found.guess:
+            fix, may = f"--encoding {found.guess}", f" (perhaps {found.guess})"
+        what = f"{counted(len(bad), 'line is', 'lines are')} not UTF-8{may}"
+        some_left = len(bad) < lines - found.text.count("\n\n")
+        return found if self.leave_out(row, bad, lines, what, fix, some_left) else None
+
+    def leave_out(
+        self, row: FileRow, bad: list[tuple[int, str]], lines: int, what: str = "", fix: str = "", possible: bool = True
+    ) -> bool:
+        """Note lines that cannot be read; whether the rest is used: not if they are many, or it is not ``possible``."""
+        used = not bad or (possible and not self.strict and len(bad) <= max(_FEW, MOST_BAD * lines))
+        if bad:
+            what = what or f"{counted(len(bad), 'bad line')} (line {bad[0][0]}: {bad[0][1]})"
+            row.bad += bad
+            row.problems.append(Problem(what + ("; left out" if used else ""), fix, used))
+        return used
 
     def write(self, name: str, lines: Iterable[str]) -> None:
         """A prepared file under the name of the kit's file that it stands for."""
@@ -294,12 +300,18 @@ def _flat(stem: str) -> str:
 def take_pair(work: Preparation, files: Sequence[Recognised], rows: Sequence[FileRow]) -> list[Recognised]:
     """Two files that translate each other, line by line: as they are, or prepared."""
     described = work.described
-    order = sorted(zip(files, rows, strict=True), key=lambda each: _order(each[0].language, described))
-    files, rows = [file for file, _ in order], [row for _, row in order]
+    first, last = ("src", "source", described.source.lower()), ("tgt", "target", "trg", described.target.lower())
+
+    def order(pair: tuple[Recognised, FileRow]) -> tuple[int, str]:
+        """Source before target: as the suffixes, or kit.toml, say; else by name."""
+        language = pair[0].language
+        return (0 if language in first else 2 if language in last else 1), language
+
+    files, rows = zip(*sorted(zip(files, rows, strict=True), key=order), strict=True)
     canonical = [file.language for file in files] == ["src", "tgt"] and files[0].name.count("/") == 1
     if not canonical:
         work.sides.add((files[0].language, files[1].language))
-    decoded = [work.decode(row, file.name) for file, row in order]
+    decoded = [work.decode(row, file.name) for file, row in zip(files, rows, strict=True)]
     found = [each for each in decoded if each is not None]
     if len(found) < 2:
         return list(files) if canonical else []
@@ -320,13 +332,6 @@ def take_pair(work: Preparation, files: Sequence[Recognised], rows: Sequence[Fil
     return _write_pair(work, _flat(files[0].stem), rows, sides)
 
 
-def _order(language: str, described: Described) -> tuple[int, str]:
-    """Source before target: as the suffixes, or kit.toml, say; else by name."""
-    first = language in ("src", "source", described.source.lower())
-    last = language in ("tgt", "target", "trg", described.target.lower())
-    return (0 if first else 2 if last else 1), language
-
-
 def _one_file_pairs(work: Preparation, file: Recognised, row: FileRow) -> list[Recognised]:
     stem = _flat(PurePosixPath(file.name).with_suffix("").as_posix().lower())
     if file.form == "tmx":
@@ -342,8 +347,7 @@ def _one_file_pairs(work: Preparation, file: Recognised, row: FileRow) -> list[R
     fields = [(n, line.split("\t")) for n, line in found.lines() if line.strip()]
     fields = _without_heading(row, fields)
     bad = [(n, f"{len(parts) - 1} tabs, where one is expected") for n, parts in fields if len(parts) != 2]
-    _leave_out(work, row, bad, len(fields))
-    if row.refused:
+    if not work.leave_out(row, bad, len(fields)):
         return []
     left, right = ([parts[side] for _, parts in fields if len(parts) == 2] for side in (0, 1))
     look(row, "\n".join(left))
@@ -356,17 +360,6 @@ def _without_heading(row: FileRow, fields: list[tuple[int, list[str]]]) -> list[
         row.done.append("the first line names the columns")
         return fields[1:]
     return fields
-
-
-def _leave_out(work: Preparation, row: FileRow, bad: list[tuple[int, str]], lines: int) -> None:
-    """Note lines that cannot be used; many of them are too many."""
-    if not bad:
-        return
-    used = not work.strict and len(bad) <= max(_FEW, MOST_BAD * lines)
-    row.bad += bad
-    first = f"line {bad[0][0]}: {bad[0][1]}"
-    what = f"{counted(len(bad), 'bad line')} ({first})"
-    row.problems.append(Problem(f"{what}; left out" if used else what, used=used))
 
 
 def _table(work: Preparation, file: Recognised, row: FileRow) -> list[Recognised]:
@@ -395,8 +388,7 @@ def _table(work: Preparation, file: Recognised, row: FileRow) -> list[Recognised
     if file.form == "csv":
         fields = [(n, [part for part in parts if part]) for n, parts in fields]
         bad = [(n, "no second column") for n, parts in fields if len(parts) < 2]
-    _leave_out(work, row, bad, len(fields))
-    if row.refused or not (row.bad or row.done):
+    if not work.leave_out(row, bad, len(fields)) or not (row.bad or row.done):
         return [file]
     wrong = {n for n, _ in bad}
     work.write(file.name, ["\t".join(parts) for n, parts in fields if n not in wrong])

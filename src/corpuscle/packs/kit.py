@@ -136,16 +136,14 @@ def read_description(folder: Path) -> Described:
     known = {"title", "encoding", "prepare", "languages", "tiers"}
     if unknown := sorted(set(table) - known):
         raise InputError(path, None, f"unknown key {unknown[0]!r}; it may have {', '.join(sorted(known))}")
-    languages = _strings(path, table.get("languages", {}), "languages", ("text", "source", "target"))
-    tiers = _strings(path, table.get("tiers", {}), "tiers", TIER_ROLES)
-    own = ("title", "encoding", "prepare")
-    plain = _strings(path, {key: table[key] for key in own if key in table}, DESCRIPTION, own)
+    languages = _strings(path, table.pop("languages", {}), "languages", ("text", "source", "target"))
+    tiers = _strings(path, table.pop("tiers", {}), "tiers", TIER_ROLES)
+    plain = _strings(path, table, DESCRIPTION, ("title", "encoding", "prepare"))
     if plain.get("prepare", "auto") not in ("auto", "no", "space", "sentence"):
         raise InputError(path, None, "prepare is auto, no, space or sentence")
     if "encoding" in plain:
         checked_encoding(plain["encoding"])
-    names = {"language": languages.get("text", ""), **{k: languages.get(k, "") for k in ("source", "target")}}
-    return Described(**plain, **names, tiers=tiers)
+    return Described(**plain, language=languages.pop("text", ""), **languages, tiers=tiers)
 
 
 def _strings(path: Path, table: Any, name: str, keys: Iterable[str]) -> dict[str, str]:
@@ -228,8 +226,7 @@ def _paired(files: list[Recognised], described: Described) -> list[Recognised]:
 
 
 def _walk(folder: Path, without: Path) -> Iterator[tuple[str, str]]:
-    """All files below a folder, without hidden ones and without one folder, the pack that may lie within its kit; and
-    why one of them is not read: a link that leads elsewhere, a pipe."""
+    """All files below a folder, apart from hidden ones and those in ``without``; and why one is not read, if so."""
     for here, folders, files in os.walk(folder):
         inside = Path(here)
         links = [name for name in folders if (inside / name).is_symlink()]  # which are not walked into
@@ -246,7 +243,7 @@ def _walk(folder: Path, without: Path) -> Iterator[tuple[str, str]]:
 
 
 def recognise(folder: AnyPath, pack: AnyPath, described: Described | None = None) -> list[Recognised]:
-    """What every file of a folder is; ``pack`` is where the results go, which is no part of a kit."""
+    """What every file of a folder is, apart from those of the pack that may lie within it."""
     root = Path(folder)
     if not root.exists():
         raise InputError(folder, None, "no such folder")
@@ -272,8 +269,7 @@ def kit_of(folder: Path, files: Iterable[Recognised], **more: Any) -> Kit:
 
 
 def find_kit(folder: AnyPath, pack: AnyPath) -> Kit:
-    """Look at a folder and say what each of its files is; ``pack`` is where the results go, which is no part of a
-    kit. Files are taken as they are; ``corpuscle.packs.intake`` also prepares them."""
+    """What each file of a folder is, apart from those of the pack within it, as they are (``intake`` prepares them)."""
     return kit_of(Path(folder), recognise(folder, pack))
 
 
@@ -282,8 +278,7 @@ def find_kit(folder: AnyPath, pack: AnyPath) -> Kit:
 
 @dataclass(frozen=True)
 class Problem:
-    """What is wrong with a file, what to do about it (to be copied, where it is a command), and whether the file is
-    used in spite of it."""
+    """What is wrong with a file, how to mend it (perhaps a command), and whether it is used in spite of that."""
 
     what: str
     fix: str = ""
@@ -331,8 +326,7 @@ class FileRow:
 
 
 def show_rows(rows: Iterable[FileRow], many: int = 30) -> list[tuple[str, ...]]:
-    """The table of files for people; files of one folder that are alike in everything stand together if there are
-    many."""
+    """The table of files for people; if there are many, those that differ only in their names are one row."""
     rows = list(rows)
     groups: dict[tuple[object, ...], list[FileRow]] = {}
     for row in rows:

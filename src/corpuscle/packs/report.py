@@ -44,15 +44,10 @@ class Section(NamedTuple):
         """The roles of the files that its findings come from."""
         return *self.step.needs, *self.findings.also_from
 
-    @property
-    def notes(self) -> list[Html]:
-        return [page.note(f"Note: {text}") for text in self.record.get("notes", ())]
-
 
 @dataclass(frozen=True)
 class Report:
-    """What the report of a pack is made of: ``left_out`` are steps and why, ``failed`` steps and their errors, and
-    ``waiting`` is the number of steps that are still to come."""
+    """What the report is made of: steps ``left_out`` and why, steps that ``failed`` and their errors, how many wait."""
 
     intake: Intake
     pack: Pack
@@ -87,7 +82,9 @@ class Report:
         name = "the built-in sample" if is_sample else f"“{kit.folder.resolve().name or kit.folder}”"
         title = f"What was learned from {name}"
         parts = [("missing", "What is missing", self._missing())] if self.failed else []
-        parts += [(each.step.name, each.step.title, [*each.chapter.body, *each.notes]) for each in sections]
+        for step, record, _, chapter in sections:
+            notes = [page.note(f"Note: {text}") for text in record.get("notes", ())]
+            parts.append((step.name, step.title, [*chapter.body, *notes]))
         if sections:
             parts.append(("use", "How to use it", self._use()))
         parts.append(("made", "How it was made", self._made(unused, is_sample)))

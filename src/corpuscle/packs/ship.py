@@ -25,7 +25,7 @@ from corpuscle.packs.pack import Pack, record_digest
 from corpuscle.packs.step import Job
 from corpuscle.text import read_text
 from corpuscle.text.files import AnyPath, reading, write_atomically
-from corpuscle.text.html import Html, element, p
+from corpuscle.text.html import Html, div, element, p
 from corpuscle.text.scripts import direction
 from corpuscle.text.wording import counted
 
@@ -62,9 +62,7 @@ def shipped(pack: Pack) -> list[str]:
 
 def problems(path: AnyPath) -> list[str]:
     """What is wrong with a pack, a folder or an exported file: ``FILE: reason``, one after the other."""
-    if Path(path).is_file():
-        return list(_problems_of_archive(path))
-    return list(_problems_of_folder(open_pack(path)))
+    return list(_problems_of_archive(path) if Path(path).is_file() else _problems_of_folder(open_pack(path)))
 
 
 def _problems_of_folder(pack: Pack) -> Iterator[str]:
@@ -255,8 +253,6 @@ def _lines(pack: Pack) -> Iterator[Line]:
 def _concordance(lines: list[Line]) -> Html:
     search = element("label", "Word ", element("input", id="find", type="search", autocomplete="off", dir="auto"))
     said = p(f"{counted(len(lines), 'sentence')}. A translation, where there is one, appears under the pointer.")
-    found = element("div", element("table", element("tbody", id="found"), class_="concordance"), class_="wide")
-    return page.document(
-        "Concordance", element("h1", "Concordance"), said, p(search), p(id="said", class_="note", role="status"), found,
-        script=SCRIPT.read_text(encoding="utf-8"), data=lines,
-    )  # fmt: skip
+    found = div(element("table", element("tbody", id="found"), class_="concordance"), class_="wide")
+    parts = [element("h1", "Concordance"), said, p(search), p(id="said", class_="note", role="status"), found]
+    return page.document("Concordance", *parts, script=SCRIPT.read_text(encoding="utf-8"), data=lines)

@@ -36,8 +36,8 @@ Settings = Mapping[str, Any]
 
 
 class LeftOut(InputError):
-    """Raised by a step whose files do not hold enough to learn from, or do not need it: it is left out, and the report
-    says why. A run in which nothing is learned ends with the first of these as its error."""
+    """Raised by a step whose files are too few, or do not need it: the report says so. A run without any other steps
+    ends with the first of these as its error."""
 
 
 @contextmanager
@@ -132,8 +132,7 @@ def declared(
     findings: type[Findings], **more: Any,
 ) -> Step:  # fmt: skip
     """A step of this package; what people read about it, and what it needs, stands in ``steps.toml``."""
-    said: dict[str, Any] = _DECLARED[name]
-    facts: dict[str, Any] = {key: tuple(each) if isinstance(each, list) else each for key, each in said.items()}
+    facts = {key: tuple(each) if isinstance(each, list) else each for key, each in _DECLARED[name].items()}
     return Step(name=name, version=version, writes=writes, learn=learn, findings=findings, **facts, **more)
 
 
@@ -168,14 +167,12 @@ class Job:
 
         Unfinished work on that file goes on, unless it was done on other data or by another rule.
         """
-        path, checkpoint = self.pack / name, None
+        path = self.pack / name
         partial = path.with_name(path.name + ".partial")
-        if partial.exists():
-            try:
-                checkpoint = model.checkpoint(*material, path, True)
-            except InputError:
-                partial.unlink()
-        if checkpoint is None:
+        try:
+            checkpoint = model.checkpoint(*material, path, partial.exists())
+        except InputError:
+            partial.unlink(missing_ok=True)
             checkpoint = model.checkpoint(*material, path, False)
         with checkpoint:
             model.fit(*material, checkpoint=checkpoint)
@@ -186,9 +183,9 @@ class Job:
     def measured(
         self, fit: Callable[[Any], Any], data: Any, held: np.ndarray, *, file: str, path: AnyPath
     ) -> tuple[Any, Any, Any, Any]:
-        """Fit a model to data without those that are held out (bool, one an item), so that it can be measured on them;
-        then one to everything, which is saved to ``file`` in the pack. ``path``: where the data came from. Returns the
-        first model, what it has learned from, what is held out, and the model of everything."""
+        """Fit a model to data without the items that are held out (bool), to be measured on them, and one to all data,
+        which is saved to ``file``. Returns the first model, its training data, the held-out data, and the other model.
+        """
         train, test = data.select(np.flatnonzero(~held)), data.select(np.flatnonzero(held))
         with naming(path):
             model, final = fit(train), fit(data)
@@ -268,11 +265,9 @@ class Job:
         sides: dict[str, dict[str, str]] = {}
         wrong: list[InputError] = []
         for path in self.kit.paths("parallel"):
-            name = Path(path).name.removesuffix(".gz").removesuffix(".xz")
-            stem, _, side = name.rpartition(".")
-            if side in sides.setdefault(stem, {}):
-                also = Path(sides[stem][side]).name
-                wrong.append(InputError(path, None, f"there is also {also}; which one is meant?"))
+            stem, _, side = Path(path).name.removesuffix(".gz").removesuffix(".xz").rpartition(".")
+            if other := sides.setdefault(stem, {}).get(side):
+                wrong.append(InputError(path, None, f"there is also {Path(other).name}; which one is meant?"))
             sides[stem][side] = path
         for stem, found in sides.items():
             if len(found) == 1:
