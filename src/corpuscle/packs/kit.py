@@ -32,7 +32,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path, PurePosixPath
-from typing import Any, NamedTuple
+from typing import Any
 
 from corpuscle.atomic import check_inside
 from corpuscle.errors import InputError
@@ -53,18 +53,6 @@ HEADINGS = {*_FILES["words"]["headings"].split(), *LANGUAGES, *(name.lower() for
 _PACKED = (".gz", ".xz")
 _ASIDE, _NOTES = (tuple(_FILES["words"][name].split()) for name in ("aside", "notes"))
 _POINTERS = {suffix: pointer for suffixes, pointer in _FILES["pointers"].items() for suffix in suffixes.split()}
-
-
-class Recognised(NamedTuple):
-    """A file of a kit: its path within it, its role (None: it plays none, for this ``reason``), its form, and for a
-    side of translations the text it belongs to and the suffix that tells the language."""
-
-    name: str
-    role: str | None
-    form: str = "plain"
-    reason: str = ""
-    stem: str = ""
-    language: str = ""
 
 
 @dataclass(frozen=True)
@@ -157,42 +145,42 @@ def _strings(path: Path, table: Any, name: str, keys: Iterable[str]) -> dict[str
 # ---- what is what
 
 
-def _recognise(name: str, has_text: bool) -> Recognised:
+def _recognise(name: str, has_text: bool) -> FileRow:
     """A file by its own path; what belongs together is looked at later."""
     plain = name.lower()[: -3 if name.lower().endswith(_PACKED) else None]
     folder, _, base = plain.rpartition("/")
     top, suffix = folder.partition("/")[0], PurePosixPath(base).suffix
     stem, _, language = plain.removesuffix(".txt").rpartition(".")  # of a side of translations: a.hi, a.hi.txt
     if not folder and base in _FILES["names"]:
-        return Recognised(name, _FILES["names"][base], "csv" if suffix == ".csv" else "plain")
+        return FileRow(name, _FILES["names"][base], "csv" if suffix == ".csv" else "plain")
     if not folder and base == DESCRIPTION:
-        return Recognised(name, "kit", "toml")
+        return FileRow(name, "kit", "toml")
     if not folder and base.startswith(_NOTES) and suffix in (".txt", ".md", ".docx", ".odt", ""):
-        return Recognised(name, None, reason="a note about the kit")
+        return FileRow(name, None, reason="a note about the kit")
     if top in _ASIDE:
-        return Recognised(name, None, reason=f"in {top}/, which is kept aside")
+        return FileRow(name, None, reason=f"in {top}/, which is kept aside")
     if folder == "entities":
-        return Recognised(name, "entities")
+        return FileRow(name, "entities")
     if folder == "links" and suffix in (".src", ".tgt", ".links"):
-        return Recognised(name, "links")
+        return FileRow(name, "links")
     if suffix in _FILES["interlinear"]:
-        return Recognised(name, "interlinear", _FILES["interlinear"][suffix])
+        return FileRow(name, "interlinear", _FILES["interlinear"][suffix])
     if top == "parallel":
         if suffix in (".tsv", ".tmx"):
-            return Recognised(name, "parallel", suffix[1:])
+            return FileRow(name, "parallel", suffix[1:])
         if suffix in _POINTERS or suffix in (".docx", ".odt") or not language:
-            return Recognised(name, None, reason=_reason(name, suffix) or "translations are x.LANGUAGE, .tsv or .tmx")
-        return Recognised(name, "parallel", "side", stem=stem, language=language)
+            return FileRow(name, None, reason=_reason(name, suffix) or "translations are x.LANGUAGE, .tsv or .tmx")
+        return FileRow(name, "parallel", "side", stem=stem, language=language)
     if suffix == ".tmx":
-        return Recognised(name, "parallel", "tmx")
+        return FileRow(name, "parallel", "tmx")
     form = "plain" if suffix == ".txt" else other.name if (other := format_of(plain)) is not None else ""
     if form and (top == "text" or not has_text):
-        return Recognised(name, "text", form)
+        return FileRow(name, "text", form)
     if language in LANGUAGES and (not folder or not has_text):
-        return Recognised(name, "parallel", "side", stem=stem, language=language)
+        return FileRow(name, "parallel", "side", stem=stem, language=language)
     if form:
-        return Recognised(name, None, reason="there is a folder text/, so only text in it is read: move it there")
-    return Recognised(name, None, reason=_reason(name, suffix))
+        return FileRow(name, None, reason="there is a folder text/, so only text in it is read: move it there")
+    return FileRow(name, None, reason=_reason(name, suffix))
 
 
 def _reason(name: str, suffix: str) -> str:
@@ -200,9 +188,9 @@ def _reason(name: str, suffix: str) -> str:
     return pointer.replace("{stem}", PurePosixPath(name).stem).replace("{}", name)
 
 
-def _paired(files: list[Recognised], described: Described) -> list[Recognised]:
+def _paired(files: list[FileRow], described: Described) -> list[FileRow]:
     """Sides of translations with the other side: two languages of a text, or a reason why there is none."""
-    groups: dict[str, list[Recognised]] = {}
+    groups: dict[str, list[FileRow]] = {}
     for file in files:
         if file.form == "side":
             groups.setdefault(file.stem, []).append(file)
@@ -221,7 +209,9 @@ def _paired(files: list[Recognised], described: Described) -> list[Recognised]:
                 reason = f'more than two languages ({both}): name two in kit.toml, [languages] source = "..."'
             elif len(chosen) == 1 and not inside:
                 reason = f"no other language of {PurePosixPath(file.stem).name!r} beside it"
-            result.append(file._replace(role=None, reason=reason) if reason else file)
+            if reason:
+                file.role, file.reason = None, reason
+            result.append(file)
     return sorted(result, key=lambda file: file.name)
 
 
@@ -242,7 +232,7 @@ def _walk(folder: Path, without: Path) -> Iterator[tuple[str, str]]:
                     yield path, why
 
 
-def recognise(folder: AnyPath, pack: AnyPath, described: Described | None = None) -> list[Recognised]:
+def recognise(folder: AnyPath, pack: AnyPath, described: Described | None = None) -> list[FileRow]:
     """What every file of a folder is, apart from those of the pack that may lie within it."""
     root = Path(folder)
     if not root.exists():
@@ -252,11 +242,11 @@ def recognise(folder: AnyPath, pack: AnyPath, described: Described | None = None
     found = dict(_walk(root, Path(pack).resolve()))
     names = [name for name, why in found.items() if not why]
     has_text = any(name.lower().startswith("text/") for name in names)
-    unread = [Recognised(name, None, reason=why) for name, why in found.items() if why]
+    unread = [FileRow(name, None, reason=why) for name, why in found.items() if why]
     return _paired([*(_recognise(name, has_text) for name in names), *unread], described or Described())
 
 
-def kit_of(folder: Path, files: Iterable[Recognised], **more: Any) -> Kit:
+def kit_of(folder: Path, files: Iterable[FileRow], **more: Any) -> Kit:
     by_role: dict[str, list[str]] = {}
     reasons = {}
     for file in files:
@@ -290,13 +280,20 @@ class Problem:
 
 @dataclass
 class FileRow:
-    """A file of the kit as it was found: ``role`` (None: ``reason``), form, encoding, script, lines, words per line,
-    the share of punctuation that is attached to words, what was done to it, and what is wrong with it."""
+    """A file of a kit as it was found.
+
+    - ``name``: its path in the kit; ``role`` (None: it has none, for this ``reason``); ``form``: of the file;
+    - ``stem``, ``language``: of a side of translations, the text that it belongs to and the suffix of its language;
+    - ``words``: per line; ``attached``: the share of punctuation that is attached to words; ``done``: what was done to
+      it; ``problems``: what is wrong with it; ``bad``: lines that cannot be read, and why.
+    """
 
     name: str
     role: str | None
     form: str = "plain"
     reason: str = ""
+    stem: str = ""
+    language: str = ""
     encoding: str = ""
     script: str = ""
     lines: int = 0
