@@ -13,15 +13,15 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
-from typing import Any
+from typing import Any, Self
 
 SILENCE = 4.0
 """After so many seconds without a sign of life, ``working`` and compiling give one."""
 
 _quiet = False
-_elsewhere = False  # whether somebody shows ``status()``
+_elsewhere = False  # whether a ``Course`` shows what is done
 _shown = time.monotonic()  # when something was last shown
 
 
@@ -39,29 +39,9 @@ def say(message: str) -> None:
         _shown = time.monotonic()
 
 
-def is_quiet() -> bool:
-    return _quiet
-
-
-def idle() -> float:
-    """The seconds since something was last shown."""
-    return time.monotonic() - _shown
-
-
 def status() -> str:
     """What this process is doing: compiling, or how far its bar is."""
     return str(COMPILATION) if COMPILATION.running else str(_bars[-1]) if _bars else ""
-
-
-@contextmanager
-def shown_elsewhere() -> Iterator[None]:
-    """Show neither bars nor signs of life: the caller does, by ``status()``."""
-    global _elsewhere
-    before, _elsewhere = _elsewhere, True
-    try:
-        yield
-    finally:
-        _elsewhere = before
 
 
 def one_line(message: object) -> str:
@@ -251,3 +231,108 @@ def stopping() -> Iterator[Stop]:
         yield stop
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+_TICK, _LONG_SILENCE = 0.2, 10.0  # seconds
+_MARKS = {"done": "✓", "kept": "✓", "left out": "-", "failed": "✗"}
+
+
+class Course:
+    """What is shown of the steps of a long run: name -> title; ``mine`` is the step that this process does.
+
+    On a terminal there is a line for each step, rewritten in place: what is done, with its figure; what is being done,
+    and how far it is; what waits. Elsewhere a line follows when a step begins and when it ends, and one for all of them
+    when nothing was said for some seconds. Nobody else shows bars or signs of life meanwhile.
+    """
+
+    def __init__(self, titles: Mapping[str, str]):
+        self._titles = {name: title[:1].lower() + title[1:] for name, title in titles.items()}
+        self._began: dict[str, float] = {}
+        self._status: dict[str, str] = {}
+        self._ended: dict[str, tuple[str, str, str]] = {}
+        self._lock, self._over = threading.RLock(), threading.Event()
+        self._before = False
+        self._live: Any = None
+        self.mine = ""
+
+    def __enter__(self) -> Self:
+        global _elsewhere
+        self._before, _elsewhere = _elsewhere, True
+        if not _quiet:
+            if self._titles and sys.stderr.isatty():
+                from rich.console import Console
+                from rich.live import Live
+
+                console = Console(stderr=True, highlight=False)
+                self._live = Live(self, console=console, refresh_per_second=5, redirect_stdout=False)
+                self._live.start()
+            else:
+                threading.Thread(target=self._beat, daemon=True).start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        global _elsewhere
+        self._over.set()
+        if self._live is not None:
+            self._live.stop()
+        _elsewhere = self._before
+
+    def begin(self, name: str) -> None:
+        with self._lock:
+            self._began[name] = clock()
+        if self._live is None:
+            say(f"{self._titles[name]} ...")
+
+    def tell(self, name: str, status: str) -> None:
+        """What another process is doing for a step."""
+        with self._lock:
+            self._status[name] = status
+
+    def end(self, name: str, how: str, seconds: float | None = None, text: str = "") -> None:
+        """``how``: done, kept, left out or failed; ``text``: what was learned, or why not."""
+        took = "" if seconds is None else f"{seconds:.1f} s"
+        with self._lock:
+            self._began.pop(name, None)
+            self._ended[name] = _MARKS[how], took, one_line(text)
+        if self._live is None:
+            said = {"done": f"done in {took}", "kept": "already done"}.get(how, how)
+            say(f"{self._titles[name]}: {said}" + (f": {text}" if text and how != "kept" else ""))
+
+    def _state(self, name: str) -> str:
+        now = status() if name == self.mine else self._status.get(name, "")
+        return f"{now}, {clock() - self._began[name]:.0f} s" if now else f"{clock() - self._began[name]:.0f} s"
+
+    def _beat(self) -> None:
+        while not self._over.wait(_TICK):
+            if time.monotonic() - _shown >= _LONG_SILENCE:
+                with self._lock:
+                    running = [f"{self._titles[name]}: {self._state(name)}" for name in self._began]
+                if running:
+                    say("; ".join(running))
+
+    def __rich__(self) -> Any:
+        from rich.table import Table
+        from rich.text import Text
+
+        spinner = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"[int(time.monotonic() * 8) % 10]
+        table = Table.grid(padding=(0, 2))
+        table.add_column(no_wrap=True)
+        table.add_column(no_wrap=True, justify="right")
+        table.add_column(no_wrap=True, overflow="ellipsis")
+        waiting = []
+        with self._lock:
+            for name, title in self._titles.items():
+                if name in self._ended:
+                    mark, took, text = self._ended[name]
+                    style = {"✓": "green", "✗": "red"}.get(mark, "dim")
+                    table.add_row(Text(f"  {mark} {title}", style), Text(took), Text(text.partition(": ")[2] or text))
+                elif name in self._began:
+                    table.add_row(Text(f"  {spinner} {title}", "bold"), "", Text(self._state(name), "dim"))
+                else:
+                    waiting.append(title)
+        if waiting:
+            shown = Table.grid()
+            shown.add_row(table)
+            shown.add_row(Text(f"  · {' · '.join(waiting)}", "dim", overflow="ellipsis", no_wrap=True))
+            return shown
+        return table

@@ -30,13 +30,13 @@ from corpuscle.errors import InputError, Interrupted
 from corpuscle.memory import physical
 from corpuscle.model import source_date
 from corpuscle.packs.chapter import Chapter
-from corpuscle.packs.crew import Course, Ended, Helper, Plan, crew, perform
+from corpuscle.packs.crew import Ended, Helper, Plan, crew, perform
 from corpuscle.packs.intake import PREPARED, Intake, take_in
 from corpuscle.packs.kit import ROLES
 from corpuscle.packs.pack import Pack, record_digest
 from corpuscle.packs.report import Report, Section
 from corpuscle.packs.step import Job, LeftOut, Step
-from corpuscle.progress import clock, complain, say
+from corpuscle.progress import Course, clock, complain, say
 from corpuscle.scale import default_workers
 from corpuscle.text.files import AnyPath
 from corpuscle.text.tables import write_table
@@ -168,7 +168,7 @@ class _Run:
     def do_all(self) -> None:
         sound = [step for step in self.steps if step.name not in self.failed]
         sound.sort(key=lambda step: _FIRST.index(step.name) if step.name in _FIRST else len(_FIRST))
-        plan, self.course = Plan(sound), Course(sound)
+        plan, self.course = Plan(sound), Course({step.name: step.title for step in sound})
         helpers = [Helper(STEPS, self.job, self.course.tell) for _ in range(self._more_processes())]
         with self.course:
             try:
@@ -211,13 +211,13 @@ class _Run:
         with self._lock:
             if before := [name for name in step.after if name in self.failed]:
                 self.failed[step.name] = self.failed[before[0]]
-                self.course.end(step, "failed", text=f"it needs {before[0]}")
+                self.course.end(step.name, "failed", text=f"it needs {before[0]}")
                 return
             if self._is_done(step):
                 self.kept.add(step.name)
                 self._add_section(step, "kept")
                 return
-            self.course.begin(step)
+            self.course.begin(step.name)
         ended = work(step)
         with self._lock:
             self._write_down(step, ended)
@@ -239,21 +239,21 @@ class _Run:
         elif isinstance(error, LeftOut):
             self.left_out[step.name] = error
             self.target.forget(step.name, (self.target.done(step.name) or {"files": ()})["files"])
-            self.course.end(step, "left out", text=str(error))
+            self.course.end(step.name, "left out", text=str(error))
         elif ended.bug:
             assert error is not None
             error.add_note(ended.bug)
             self.failed[step.name] = [f"internal error: {type(error).__name__}: {error}"]
-            self.course.end(step, "failed", text=self.failed[step.name][0])
+            self.course.end(step.name, "failed", text=self.failed[step.name][0])
             self.bugs.append(error)
         else:
             self.failed[step.name] = [str(error) or "out of memory"]
-            self.course.end(step, "failed")
+            self.course.end(step.name, "failed")
             complain(error)
 
     def _add_section(self, step: Step, how: str, seconds: float | None = None) -> None:
         section = self.sections[step.name] = Section.of(step, self.target.state["steps"][step.name])
-        self.course.end(step, how, seconds, section.chapter.headline)
+        self.course.end(step.name, how, seconds, section.chapter.headline)
 
     def write_report(self, unfinished: bool = False) -> Path:
         sections = [self.sections[step.name] for step in self.steps if step.name in self.sections]
