@@ -35,8 +35,7 @@ _GRACE = 60.0  # seconds until a step that was asked to stop has written what it
 
 @dataclass(frozen=True)
 class Ended:
-    """How a step ended: with facts to write down, or with the error that it raised; ``bug``: where that happened, if it
-    is an error of ours."""
+    """How a step ended: with facts to write down, or with an error; ``bug``: its traceback, if it is one of ours."""
 
     facts: Mapping[str, Any] | None = None
     error: BaseException | None = None

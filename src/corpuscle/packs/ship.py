@@ -148,20 +148,20 @@ def export(folder: AnyPath, output: AnyPath) -> dict[str, int]:
     state = (json.dumps(pack.state | kit, ensure_ascii=False, indent=1) + "\n").encode("utf-8", "backslashreplace")
     stamp = _FIRST_DATE if date is None else max(_FIRST_DATE, date.timetuple()[:6])
     with write_atomically(output) as file, zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=6) as archive:
+
+        def add(name: str, content: bytes) -> None:
+            entry = zipfile.ZipInfo(name, stamp)
+            entry.compress_type, entry.create_system, entry.external_attr = zipfile.ZIP_DEFLATED, 3, 0o644 << 16
+            archive.writestr(entry, content)
+
         for name in shipped(pack):
             content = state if name == "state.json" else (pack.folder / name).read_bytes()
             sums[name] = hashlib.sha256(content).hexdigest()
             total += len(content)
-            archive.writestr(_entry(name, stamp), content)
+            add(name, content)
         listed = "".join(f"{digest}  {name}\n" for name, digest in sorted(sums.items()))
-        archive.writestr(_entry(SUMS, stamp), listed.encode())
+        add(SUMS, listed.encode())
     return {"files": len(sums), "bytes": total}
-
-
-def _entry(name: str, stamp: tuple[Any, ...]) -> zipfile.ZipInfo:
-    entry = zipfile.ZipInfo(name, stamp)
-    entry.compress_type, entry.create_system, entry.external_attr = zipfile.ZIP_DEFLATED, 3, 0o644 << 16
-    return entry
 
 
 # ---- diff

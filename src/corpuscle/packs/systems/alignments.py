@@ -141,9 +141,8 @@ class Aligned(Findings):
                 f"which one is right: it preferred the right one in {percent(held.share)} of the cases (guessing would "
                 f"give {percent(held.chance, 0)})"
             )
-        (before, other_before), (after, other_after) = (
-            [2 ** min(bits, 99) for bits in both] for both in (self.bits_without, self.bits_with)
-        )
+        before, other_before = (2 ** min(bits, 99) for bits in self.bits_without)
+        after, other_after = (2 ** min(bits, 99) for bits in self.bits_with)
         helped = after < _HELPS * before and other_after < _HELPS * other_before
         doubt = "" if helped else " Where the translation hardly helps there are too few pairs to learn from."
         told = "Nothing told the computer which words belong together"
@@ -234,18 +233,17 @@ def learn(job: Job, settings: Settings) -> Aligned:
 
     held = np.array(tenth(filled.tolist(), job.seed, "packs/parallel"))
     unseen = {(" ".join(source), " ".join(target)) for source, target in bitext.select(held)}
-    training = bitext.select(np.setdiff1d(filled, held))
-    training = Bitext(training.source.counted(), training.target.counted())
-    training, groups = with_groups(training, linked_groups(_linked(job), without=unseen)), linked_groups(_linked(job))
+    rest, links = bitext.select(np.setdiff1d(filled, held)), _linked(job)
+    training = Bitext(rest.source.counted(), rest.target.counted())
+    training, groups = with_groups(training, linked_groups(links, without=unseen)), linked_groups(links)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", CorpuscleWarning)  # what there is to say is said about all pairs
         measured = learned(training, settings["method"], "models/align.measured.model")
-        halves = score_by_halves(
-            bitext.select(filled),
-            lambda pairs, half: learned(pairs, settings["doubts_by"], f"models/align.half{half}.model"),
-            BY_CHANCE,
-            job.seed,
-        )
+
+        def learned_from_half(pairs: Bitext, half: int) -> Aligner:
+            return learned(pairs, settings["doubts_by"], f"models/align.half{half}.model")
+
+        halves = score_by_halves(bitext.select(filled), learned_from_half, BY_CHANCE, job.seed)
     final = learned(with_groups(bitext, groups), settings["method"], FILE, save=True)
     write_pharaoh(final.align(bitext, settings["symmetrise"]), job.pack / LINKS)
     low, score = settings["dictionary_from_links"], settings["dictionary_from_score"]
@@ -277,11 +275,9 @@ def _grids(model: Aligner, held_out: Bitext, symmetrise: str) -> tuple[Grid, ...
     drawn = held_out.select(np.flatnonzero(fair)[:_DRAWN])
     matrix, links = model.matrix(drawn), model.align(drawn, symmetrise)
     return tuple(
-        Grid(
-            [clip(word) for word in source], [clip(word) for word in target],
-            np.round(matrix.matrix(number).astype(np.float64), 3).tolist(),
-            [(i, j) for i, j in links.pair(number).tolist()],
-        )
+        Grid([clip(word) for word in source], [clip(word) for word in target],
+             np.round(matrix.matrix(number).astype(np.float64), 3).tolist(),
+             [(i, j) for i, j in links.pair(number).tolist()])
         for number, (source, target) in enumerate(drawn)
     )  # fmt: skip
 

@@ -74,10 +74,8 @@ class Ranked(Findings):
             },
             cards=[Card(percent(a1, 0), "of words with the right analysis first", baseline)],
             body=[
-                learned_from(
-                    f"{sentences}{' and a lexicon' if self.also_from else ''}; an analysis has "
-                    f"{', '.join(self.elements)}", "model", said, "sentences", "the sentences",
-                ),
+                learned_from(f"{sentences}{' and a lexicon' if self.also_from else ''}; an analysis has "
+                             f"{', '.join(self.elements)}", "model", said, "sentences", "the sentences"),
                 page.plots([page.bars(
                     [(name, 100 * share) for name, share in shares], "In sentences that were held out.",
                     title="Words with the right analysis", value_label="per cent",
@@ -121,8 +119,7 @@ def learn(job: Job, settings: Settings) -> Ranked:
 
 
 def _table(job: Job) -> tuple[list[Entry] | None, tuple[str, ...]]:
-    """The analyses of the lexicon, and what those and the sentences have in common; nothing without a lexicon, or with
-    one that has neither lemmas nor parts of speech of the sentences."""
+    """The analyses of the lexicon, and the elements that the sentences have, too; nothing if that is less than two."""
     paths = job.kit.paths("lexicon")
     if not paths:
         return None, ()

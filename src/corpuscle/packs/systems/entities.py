@@ -96,23 +96,17 @@ class Found(Findings):
                     "documents", "the documents",
                 ),
                 page.plots([
-                    page.bars(
-                        self.types, "How many are marked in the documents.", title="Mentions by type",
-                        value_label="mentions",
-                    ),
-                    page.bars(
-                        [(step.labels[kind], n) for kind, n in self.errors],
-                        "Mentions of unseen documents that were not found right.", title="What goes wrong",
-                        value_label="mentions",
-                    ),
+                    page.bars(self.types, "How many are marked in the documents.", title="Mentions by type",
+                              value_label="mentions"),
+                    page.bars([(step.labels[kind], n) for kind, n in self.errors],
+                              "Mentions of unseen documents that were not found right.", title="What goes wrong",
+                              value_label="mentions"),
                 ]),
                 h3("By type"),
-                page.table(
-                    ("type", "in unseen documents", "precision", "recall", "F1"),
-                    [(row["name"], count(row["gold"]),
-                      *(percent(row[f"strict_{name}"]) for name in ("precision", "recall", "f1")))
-                     for row in self.by_type], (1, 2, 3, 4),
-                ),
+                page.table(("type", "in unseen documents", "precision", "recall", "F1"),
+                           [(row["name"], count(row["gold"]),
+                             *(percent(row[f"strict_{name}"]) for name in ("precision", "recall", "f1")))
+                            for row in self.by_type], (1, 2, 3, 4)),
                 *([
                     h3("Sentences with their entities"), p("From unseen documents; fainter lines are less sure."),
                     *(page.figure(draw_mentions(

@@ -51,8 +51,7 @@ def _edges(result: Result) -> str:
 
 @dataclass(frozen=True)
 class HeldOut:
-    """The part of a text that was held out, in whole ``groups`` ("documents", "sentences"), and how much of it also
-    stands in the rest."""
+    """What was held out of a text, in ``groups`` ("documents", "sentences"), and how much of it is also in the rest."""
 
     groups: str
     sentences: int
@@ -182,11 +181,9 @@ class Predicted(Findings):
         said = ", ".join(f"{count(n)} words cover {share}" for n, share in zip(known, shares, strict=True))
         return page.plots([
             page.figure(
-                line_plot(
-                    [line], title="How much context helps",
-                    x_label="order: words the model looks at, with the predicted one",
-                    y_label="held-out perplexity (lower is better)", x_ticks=line.x, numbers=True,
-                ),
+                line_plot([line], title="How much context helps",
+                          x_label="order: words the model looks at, with the predicted one",
+                          y_label="held-out perplexity (lower is better)", x_ticks=line.x, numbers=True),
                 f"The best order is {self.order}. The band is the 95 % interval.",
             ) if rows else fragment(),
             page.curve(

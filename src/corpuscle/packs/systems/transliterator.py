@@ -98,12 +98,10 @@ class Written(Findings):
                         value_label="wrong names",
                     ),
                 ]),
-                *page.titled(
-                    "Typical errors", ("name", "written", "right", "rank of the right one"),
-                    [(row["source"], row["found"] or "∅", row["wanted"], row["rank"] or "not found")
-                     for row in self.errors], (3,),
-                    f"{counted(self.wrong, 'name')} of {count(self.held_out)} came out wrong. The first:",
-                ),
+                *page.titled("Typical errors", ("name", "written", "right", "rank of the right one"),
+                             [(row["source"], row["found"] or "∅", row["wanted"], row["rank"] or "not found")
+                              for row in self.errors], (3,),
+                             f"{counted(self.wrong, 'name')} of {count(self.held_out)} came out wrong. The first:"),
             ],
             verdict=f"{how}: {exactly} of unseen names are written exactly as wanted at the first attempt, {simple} "
             "letter by letter.",
