@@ -44,12 +44,11 @@ from corpuscle.text.tables import read_table
 from corpuscle.text.wording import percent
 
 DESCRIPTION = "kit.toml"
-
 _FILES = tomllib.loads(Path(__file__).with_name("files.toml").read_text(encoding="utf-8"))
 ROLES: dict[str, str] = _FILES["roles"]
 """What a file of a kit can be, in words."""
+# names of columns
 HEADINGS = {*_FILES["words"]["headings"].split(), *LANGUAGES, *(name.lower() for name in LANGUAGES.values())}
-"""Names of columns, in lower case."""
 _PACKED = (".gz", ".xz")
 _ASIDE, _NOTES = (tuple(_FILES["words"][name].split()) for name in ("aside", "notes"))
 _POINTERS = {suffix: pointer for suffixes, pointer in _FILES["pointers"].items() for suffix in suffixes.split()}

@@ -138,11 +138,11 @@ class Pack:
         self.state["steps"][step] = record | {"digest": record_digest(record)}
         self.save()
 
-    def forget(self, step: str, writes: Iterable[str]) -> None:
+    def forget(self, step: str) -> None:
         """Remove what a step has left, which no longer fits the kit."""
-        self.state["steps"].pop(step, None)
+        record = self.state["steps"].pop(step, {"files": ()})
         self.save()
-        for name in writes:
+        for name in record["files"]:
             (self.folder / name).unlink(missing_ok=True)
 
 

@@ -106,17 +106,16 @@ def learn(
             raise InputError(intake.kit.folder, None, _nothing_usable(intake, steps))
         target.create()
         intake = intake.moved(Path(temporary) / PREPARED, target.folder / PREPARED)
-    found = intake.kit
     glosses = target.folder / "glosses.tsv"
     glosses.unlink(missing_ok=True)
     if intake.glosses:
         write_table(glosses, (), intake.glosses)
     refused = _say_what_was_found(intake)
-    target.state |= {"kit": str(found.folder), "seed": seed}
-    for name in [name for name in target.state["steps"] if name not in {step.name for step in possible}]:
-        target.forget(name, target.state["steps"][name]["files"])
+    target.state |= {"kit": str(intake.kit.folder), "seed": seed}
+    for name in target.state["steps"].keys() - {step.name for step in possible}:
+        target.forget(name)
 
-    job = Job(found, target.folder, seed, workers, cluster)
+    job = Job(intake.kit, target.folder, seed, workers, cluster)
     run = _Run(intake, target, job, possible)
     say(" · ".join([f"learning {counted(len(possible) - len(run.failed), 'thing')}", *_amounts(intake)]))
     run.do_all()
@@ -238,7 +237,7 @@ class _Run:
             raise error
         elif isinstance(error, LeftOut):
             self.left_out[step.name] = error
-            self.target.forget(step.name, (self.target.done(step.name) or {"files": ()})["files"])
+            self.target.forget(step.name)
             self.course.end(step.name, "left out", text=str(error))
         elif ended.bug:
             assert error is not None

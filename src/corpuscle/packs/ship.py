@@ -34,8 +34,7 @@ _REPORTS = ("report.html", "report.json")
 _FIRST_DATE = (1980, 1, 1, 0, 0, 0)
 MOST_MEMBERS = 10_000
 _LONGEST_SUMS = 4 << 20
-_SMALL, _RATIO = 1 << 30, 50
-"""An archive may unpack to a gigabyte, or to fifty times its own size if that is more."""
+_SMALL, _RATIO = 1 << 30, 50  # an archive may unpack to a gigabyte, or to fifty times its own size if that is more
 SCRIPT = Path(__file__).with_name("concordance.js")
 _LONGEST = 2000  # characters of a sentence; what is longer is no sentence
 Line = tuple[str, str, str]  # a sentence, its translation if there is one, and the way its letters run

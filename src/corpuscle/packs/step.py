@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
@@ -151,7 +151,7 @@ class Job:
         self.kit, self.pack, self.seed = kit, pack, seed
         self.workers: dict[str, Any] = {"workers": workers, "cluster": cluster}
         self.common: dict[str, Any] = {"seed": seed, **self.workers}
-        self._hashes: dict[str, str] = {}
+        self._hash = cache(content_hash)
 
     def __repr__(self) -> str:
         return f"<Job: a pack {self.pack} of {self.kit!r}>"
@@ -159,8 +159,7 @@ class Job:
     def hashes(self, roles: tuple[str, ...]) -> dict[str, str]:
         """A hash of the content of every file of some roles; each file is read once a run."""
         names = [name for role in roles for name in sorted(self.kit.files.get(role, ()))]
-        self._hashes |= {name: content_hash(self.kit.path(name)) for name in names if name not in self._hashes}
-        return {name: self._hashes[name] for name in names}
+        return {name: self._hash(self.kit.path(name)) for name in names}
 
     def fit(self, model: Any, *material: Any, name: str, save: bool = False) -> Any:
         """Fit a model to its material and return it; ``save`` also writes it, to ``name`` in the pack.
