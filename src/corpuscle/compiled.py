@@ -52,6 +52,7 @@ _IMPORT = re.compile(r"^\s*from (corpuscle[\w.]*) import (\([^)]*\)|[^\n#]*)", r
 
 
 def _source_of(module: str) -> Path | None:
+    """The file of one of our modules, if there is such a module."""
     place = _PACKAGE.joinpath(*module.split(".")[1:])
     return next((path for path in (place.with_suffix(".py"), place / "__init__.py") if path.is_file()), None)
 

@@ -341,6 +341,7 @@ def workers(count: int | None = None, cluster: Any = None) -> Iterator[Workers]:
 
 
 def _deaf() -> None:
+    """Ctrl-C is for the process that started this one."""
     import signal
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)

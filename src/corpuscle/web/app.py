@@ -104,15 +104,11 @@ def _add_verbs(app: FastAPI, asking: Asking, read_only: bool) -> None:
 
     @app.get("/openapi.json", include_in_schema=False)
     async def openapi() -> Response:
-        return JSONResponse(_openapi(app, asking))
-
-
-def _openapi(app: FastAPI, asking: Asking) -> dict[str, Any]:
-    """OpenAPI: the fixed endpoints, and one for each verb of each model, with an example."""
-    schema = get_openapi(title=app.title, version=app.version, routes=app.routes)
-    for holding in asking.holdings.models().values():
-        for verb in holding.verbs:
-            operation = described(verb.help, verb, asking.limits, verb.asked)
-            operation |= {"tags": [holding.name], "operationId": f"{holding.name}_{verb.name}"}
-            schema["paths"][f"/api/models/{holding.name}/{verb.name}"] = {"post": operation}
-    return schema
+        # the fixed endpoints, and one for each verb of each model, with an example
+        schema = get_openapi(title=app.title, version=app.version, routes=app.routes)
+        for holding in asking.holdings.models().values():
+            for verb in holding.verbs:
+                operation = described(verb.help, verb, asking.limits, verb.asked)
+                operation |= {"tags": [holding.name], "operationId": f"{holding.name}_{verb.name}"}
+                schema["paths"][f"/api/models/{holding.name}/{verb.name}"] = {"post": operation}
+        return JSONResponse(schema)

@@ -127,12 +127,8 @@ class Holdings:
 
 # ---- asking
 
-_SHORT = 2_000
-"""Characters of an input that is not a text: a word, a name, a search."""
-
-FIRST_TASK = "lm"
-"""The task of the page's first view."""
-
+FIRST_TASK = "lm"  # that of the page's first view
+_SHORT = 2_000  # characters of an input that is not a text: a word, a name, a search
 _LONG = ("text", "source", "target", "names", "familiar")
 
 
@@ -190,13 +186,11 @@ class Asking:
 
     def __init__(self, holdings: Holdings, limits: Limits):
         self.holdings, self.limits = holdings, limits
-        self.pool = Pool(limits.workers, limits.memory, limits.seconds, self._first())
+        # A question about the model whose view comes first, so that a worker is ready when somebody asks.
+        holding = self.beside(FIRST_TASK) or next(iter(holdings.models().values()), None)
+        first = holding and self._question(holding, holding.verbs[0], holding.verbs[0].asked)
+        self.pool = Pool(limits.workers, limits.memory, limits.seconds, first)
         self.answers = Answers()
-
-    def _first(self) -> dict[str, Any] | None:
-        """A question about the model whose view comes first, so that a worker is ready when somebody asks."""
-        holding = self.beside(FIRST_TASK) or next(iter(self.holdings.models().values()), None)
-        return holding and self._question(holding, holding.verbs[0], holding.verbs[0].asked)
 
     def find(self, model: str, name: str) -> tuple[Holding, Any]:
         """A model that is served, and a verb that it knows."""
