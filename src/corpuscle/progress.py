@@ -14,7 +14,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager, nullcontext
 from typing import Any, Self
 
 SILENCE = 4.0
@@ -120,15 +120,17 @@ def _display() -> Any:
 
 
 @contextmanager
-def _pulse(text: Callable[[], str]) -> Iterator[None]:
-    """Say how things stand whenever nothing was shown for a while; a bar on a terminal shows it by itself."""
-    over = threading.Event()
+def _pulse(text: Callable[[], str], silence: float | None = None) -> Iterator[None]:
+    """Say how things stand, if there is something to say, whenever nothing was shown for some seconds (``SILENCE``); a
+    bar on a terminal shows it by itself."""
+    over, seconds = threading.Event(), SILENCE if silence is None else silence
 
     def beat() -> None:
-        while not over.wait(max(_shown + SILENCE - time.monotonic(), 0.05)):
+        while not over.wait(max(_shown + seconds - time.monotonic(), 0.05)):
             with _one_speaks:
-                if time.monotonic() - _shown >= SILENCE and not any(each.display for each in _bars):
-                    say(text())
+                silent = time.monotonic() - _shown >= seconds and not any(each.display for each in _bars)
+                if silent and (said := text()):
+                    say(said)
 
     if _quiet or _elsewhere:
         yield
@@ -233,7 +235,7 @@ def stopping() -> Iterator[Stop]:
         signal.signal(signal.SIGINT, before)
 
 
-_TICK, _LONG_SILENCE = 0.2, 10.0  # seconds
+_LONG_SILENCE = 10.0
 _MARKS = {"done": "✓", "kept": "✓", "left out": "-", "failed": "✗"}
 
 
@@ -250,37 +252,32 @@ class Course:
         self._began: dict[str, float] = {}
         self._status: dict[str, str] = {}
         self._ended: dict[str, tuple[str, str, str]] = {}
-        self._lock, self._over = threading.RLock(), threading.Event()
-        self._before = False
-        self._live: Any = None
+        self._lock, self._shows = threading.RLock(), ExitStack()
+        self._before, self._live = False, False
         self.mine = ""
 
     def __enter__(self) -> Self:
         global _elsewhere
-        self._before, _elsewhere = _elsewhere, True
-        if not _quiet:
-            if self._titles and sys.stderr.isatty():
-                from rich.console import Console
-                from rich.live import Live
+        if not _quiet and self._titles and sys.stderr.isatty():
+            from rich.console import Console
+            from rich.live import Live
 
-                console = Console(stderr=True, highlight=False)
-                self._live = Live(self, console=console, refresh_per_second=5, redirect_stdout=False)
-                self._live.start()
-            else:
-                threading.Thread(target=self._beat, daemon=True).start()
+            console, self._live = Console(stderr=True, highlight=False), True
+            self._shows.enter_context(Live(self, console=console, refresh_per_second=5, redirect_stdout=False))
+        else:
+            self._shows.enter_context(_pulse(self._running, _LONG_SILENCE))
+        self._before, _elsewhere = _elsewhere, True
         return self
 
     def __exit__(self, *error: object) -> None:
         global _elsewhere
-        self._over.set()
-        if self._live is not None:
-            self._live.stop()
+        self._shows.close()
         _elsewhere = self._before
 
     def begin(self, name: str) -> None:
         with self._lock:
             self._began[name] = clock()
-        if self._live is None:
+        if not self._live:
             say(f"{self._titles[name]} ...")
 
     def tell(self, name: str, status: str) -> None:
@@ -294,7 +291,7 @@ class Course:
         with self._lock:
             self._began.pop(name, None)
             self._ended[name] = _MARKS[how], took, one_line(text)
-        if self._live is None:
+        if not self._live:
             said = {"done": f"done in {took}", "kept": "already done"}.get(how, how)
             say(f"{self._titles[name]}: {said}" + (f": {text}" if text and how != "kept" else ""))
 
@@ -302,13 +299,9 @@ class Course:
         now = status() if name == self.mine else self._status.get(name, "")
         return f"{now}, {clock() - self._began[name]:.0f} s" if now else f"{clock() - self._began[name]:.0f} s"
 
-    def _beat(self) -> None:
-        while not self._over.wait(_TICK):
-            if time.monotonic() - _shown >= _LONG_SILENCE:
-                with self._lock:
-                    running = [f"{self._titles[name]}: {self._state(name)}" for name in self._began]
-                if running:
-                    say("; ".join(running))
+    def _running(self) -> str:
+        with self._lock:
+            return "; ".join(f"{self._titles[name]}: {self._state(name)}" for name in self._began)
 
     def __rich__(self) -> Any:
         from rich.table import Table

@@ -70,12 +70,6 @@ def _show_warning(message, category, filename, lineno, file=None, line=None):  #
         print(warnings.formatwarning(message, category, filename, lineno, line), file=file or sys.stderr, end="")
 
 
-def _reason(error: OSError) -> str:
-    """What the operating system said, after the file it said it about."""
-    reason = (error.strerror or str(error) or type(error).__name__).lower()
-    return reason if error.filename is None else f"{os.fsdecode(error.filename)}: {reason}"
-
-
 def _usage(error: click.ClickException) -> str:
     """A complaint about usage, and where to look."""
     message = error.format_message().rstrip(".")
@@ -133,7 +127,8 @@ def main(args: list[str] | None = None) -> int:
         except OSError as error:
             if error.errno == errno.ENOSPC:
                 _abandon_stdout()
-            complain(_reason(error))
+            reason = (error.strerror or str(error) or type(error).__name__).lower()
+            complain(reason if error.filename is None else f"{os.fsdecode(error.filename)}: {reason}")
             return 2
         except Exception as error:
             if is_interrupt(error):

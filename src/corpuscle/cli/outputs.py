@@ -14,8 +14,7 @@ from corpuscle.errors import InputError, SettingError, require
 from corpuscle.progress import one_line, say
 from corpuscle.text.files import STDIO, expand
 
-_MOST_NAMED = 5
-"""So many files that a command wrote are named one by one."""
+_MOST_NAMED = 5  # files that a command wrote and that are named one by one
 
 
 class Output(click.Option):

@@ -37,10 +37,7 @@ Settings = Mapping[str, tuple[Any, str]]
 
 @dataclass
 class Part:
-    """A model as it goes into a file, alone or as a component of another.
-
-    ``settings`` is name -> (value, origin); ``components`` is prefix -> Part.
-    """
+    """A model as it goes into a file: ``settings``: name -> (value, origin); ``components``: prefix -> Part."""
 
     kind: Kind
     arrays: Mapping[str, np.ndarray]

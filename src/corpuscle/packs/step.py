@@ -132,7 +132,7 @@ def declared(
     findings: type[Findings], **more: Any,
 ) -> Step:  # fmt: skip
     """A step of this package; what people read about it, and what it needs, stands in ``steps.toml``."""
-    facts = {key: tuple(each) if isinstance(each, list) else each for key, each in _DECLARED[name].items()}
+    facts: dict[str, Any] = {k: tuple(each) if isinstance(each, list) else each for k, each in _DECLARED[name].items()}
     return Step(name=name, version=version, writes=writes, learn=learn, findings=findings, **facts, **more)
 
 
