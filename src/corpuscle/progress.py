@@ -17,8 +17,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext
 from typing import Any, Self
 
-SILENCE = 4.0
-"""After so many seconds without a sign of life, ``working`` and compiling give one."""
+SILENCE = 4.0  # seconds after which ``working`` and compiling give a sign of life
 
 _quiet = False
 _elsewhere = False  # whether a ``Course`` shows what is done
@@ -107,8 +106,7 @@ def bar(description: str, total: int) -> Iterator[Bar]:
 
 
 def _display() -> Any:
-    """What shows a bar, if there is a terminal to show it on; the time since its beginning moves even if it does
-    not."""
+    """What shows a bar, if there is a terminal to show it on."""
     if _quiet or _elsewhere or not sys.stderr.isatty():
         return None
     from rich.console import Console
@@ -121,8 +119,7 @@ def _display() -> Any:
 
 @contextmanager
 def _pulse(text: Callable[[], str], silence: float | None = None) -> Iterator[None]:
-    """Say how things stand, if there is something to say, whenever nothing was shown for some seconds (``SILENCE``); a
-    bar on a terminal shows it by itself."""
+    """Say how things stand after every few seconds of silence, unless a bar on a terminal shows it."""
     over, seconds = threading.Event(), SILENCE if silence is None else silence
 
     def beat() -> None:
@@ -200,7 +197,6 @@ class Compilation:
 
 
 COMPILATION = Compilation()
-"""That of this process."""
 
 
 def clock() -> float:

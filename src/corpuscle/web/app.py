@@ -26,8 +26,7 @@ _REPORT_POLICY = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors
 
 
 def page_policy() -> str:
-    """The content security policy of the page: its own files and nothing else; pictures bring the one style that all of
-    them have."""
+    """The content security policy of the page: its own files, and the one style that all pictures have."""
     style = base64.b64encode(hashlib.sha256(STYLE.encode()).digest()).decode()
     return (
         f"default-src 'none'; script-src 'self'; style-src 'self' 'sha256-{style}'; img-src 'self' data:; "
@@ -43,8 +42,7 @@ def make_app(
     read_only: bool = False,
     crew: Mapping[str, Any] | None = None,
 ) -> Guard:
-    """The ASGI application: what is behind the guard, and the guard. ``crew``: who learns, ``workers`` or a
-    ``cluster``."""
+    """The ASGI application behind its guard; ``crew``: who learns, ``workers`` or a ``cluster``."""
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:

@@ -66,8 +66,7 @@ def _headers(scope: Scope) -> dict[str, str]:
 
 @dataclass
 class Guard:
-    """ASGI middleware. ``hosts``: what ``Host`` may say; ``token``: what must be known, if anything; ``policy``: the
-    content security policy of pages."""
+    """ASGI middleware: allowed ``Host`` headers, content security policy of pages, the token to be known, if any."""
 
     app: App
     hosts: frozenset[str]

@@ -150,8 +150,8 @@ def _no_constant(name: str) -> None:
 
 
 def checked(given: Mapping[str, Any], asked: Any, limits: Limits) -> Any:
-    """What a verb, or the settings of an endpoint, are asked with, complete: of declared types and bounds. A text that
-    is too long is 413, all else that is wrong 422."""
+    """The checked and complete input of a verb, or of an endpoint with settings; a text that is too long is 413, all
+    else that is wrong 422."""
     for name, value in given.items():
         if isinstance(value, str):
             most = limits.text if name in _LONG else _SHORT

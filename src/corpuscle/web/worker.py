@@ -1,6 +1,6 @@
 """A process that answers: it loads models when they are first asked and keeps them within a budget of memory.
 
-It reads one JSON object a line from stdin, a question, and writes for each a line with status and length, and so many
+It reads questions from stdin, one JSON object per line, and writes for each a line with status and length, and as many
 bytes of JSON. The server ends it when a question takes too long, and starts another one: nothing that a kernel does can
 stop the page. Run as ``python -m corpuscle.web.worker BYTES [QUESTION]``; that question is answered to nobody, so that
 models and kernels are loaded when the first one comes.
