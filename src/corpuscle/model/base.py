@@ -145,7 +145,7 @@ class Model(Settings):
     def spread_groups(
         self, function: Callable[[Any, Any], Any], groups: Iterable[tuple[T, Iterable[Any]]]
     ) -> Iterator[tuple[T, list[Any]]]:
-        """As ``spread``, for pairs of something, such as a text, and its chunks (one or more): that, and the results."""
+        """As ``spread``, for pairs of something, such as a text, and its chunks (one or more): that, and results."""
         waiting: deque[tuple[T, int]] = deque()
 
         def stream() -> Iterator[Any]:
