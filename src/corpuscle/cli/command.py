@@ -222,6 +222,11 @@ def learner_of(
                 given[option.name] = option, value
     if choose is not None and context.get_parameter_source("method") is source.DEFAULT:
         method = choose({name: value for name, (_, value) in given.items()}) or method
+    return method, _learner(methods, method, given)
+
+
+def _learner(methods: Mapping[str, Method], method: str, given: Mapping[str, tuple[SettingOption, Any]]) -> Any:
+    """A new learner of a method with the settings that were given."""
     light = find(methods[method].settings)
     values = {"method": method} if "method" in light.SETTINGS else {}
     for name, (option, text) in given.items():
@@ -230,4 +235,4 @@ def learner_of(
             raise SettingError(f"{option_of(name)} means nothing with --method {method}; it is for {known}")
         values[name] = option.value(text, light.SETTINGS[name])
     light(**values)  # complains before anything heavy is imported
-    return method, find(methods[method].learner)(**values)
+    return find(methods[method].learner)(**values)
