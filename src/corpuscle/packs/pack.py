@@ -370,9 +370,6 @@ def _segmented(pack: LoadedPack, text: str, sentences: list[list[tuple[int, int]
     return result
 
 
-# ---- what each model says
-
-
 def _surprisal(reading: Reading, model: Any) -> dict[str, Any]:
     bits, starts = model.surprisals(reading.corpus)
     known = reading.by_sentence((reading.corpus.recode(model.vocab_).tokens != UNKNOWN).tolist())

@@ -45,6 +45,12 @@ def grid(cards: Iterable[Html]) -> Html:
     return div(*cards, class_="grid")
 
 
+def links(targets: Iterable[tuple[str, object]], **attributes: object) -> Html:
+    """The way to other places of a page: (anchor, text)."""
+    places = (element("a", text, href=f"#{anchor}") for anchor, text in targets)
+    return element("nav", *places, dir="auto", **attributes)
+
+
 def figure(svg: str, caption: str = "", natural: bool = False) -> Html:
     """A picture with a caption, as wide as its place, or no wider than it was drawn (``natural``)."""
     width = re.search(r'viewBox="0 0 ([0-9.]+)', svg) if natural else None

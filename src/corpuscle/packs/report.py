@@ -88,11 +88,10 @@ class Report:
         if sections:
             parts.append(("use", "How to use it", self._use()))
         parts.append(("made", "How it was made", self._made(unused, is_sample)))
-        links = [element("a", heading, href=f"#{name}") for name, heading, _ in parts]
         still = f"Still learning: {counted(self.waiting, 'chapter')} to come."
         lead = [p(still, class_="lead")] if self.waiting else []
         return page.document(
-            title, element("nav", *links, dir="auto", class_="contents"),
+            title, page.links([(name, heading) for name, heading, _ in parts], class_="contents"),
             element("header", element("h1", title), *lead, *self._summary(is_sample)),
             *(section(element("h2", heading), *content, id=name) for name, heading, content in parts),
             refresh=_REFRESH if self.waiting else 0,

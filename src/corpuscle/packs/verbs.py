@@ -14,9 +14,6 @@ def _folder(**facts: Any) -> Any:
     return path(offers="dir", **facts)
 
 
-# ---- learning
-
-
 def _checked(kit: str | None, pack: str, encoding: str | None, strict: bool) -> Answer:
     from pathlib import Path
     from tempfile import TemporaryDirectory
@@ -77,9 +74,6 @@ def learn(
         lines.append(f"missing: {', '.join(outcome.failed)}; the report says why")
     code = 2 if outcome.failed or outcome.refused else 0
     return Answer(outcome.to_json(), "\n".join([*lines, f"report: {outcome.report}"]), code=code)
-
-
-# ---- packs
 
 
 @verb("pack", "pack verify pack")
