@@ -44,7 +44,6 @@ def noting() -> Iterator[list[Written]]:
 
 
 def note(file: str | PathLike[str], size: int, lines: int | None = None) -> None:
-    """A file was written."""
     if _notes is not None:
         _notes.append(Written(os.fspath(file), size, lines))
 

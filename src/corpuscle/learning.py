@@ -133,7 +133,6 @@ class Chains:
         self.chains, self._held = chains, pool.scatter(chains)
 
     def steps(self, sweep: int) -> int:
-        """How many steps a sweep has: the chains have equally many."""
         return self.chains[0].steps(sweep)
 
     def step(self, sweep: int, number: int) -> None:
@@ -151,7 +150,6 @@ class Chains:
         return numbered("chain", [chain.state() for chain in self.chains])
 
     def restore(self, arrays: Mapping[str, np.ndarray], sweep: int, number: int) -> None:
-        """Let every chain stand where the kept state stands."""
         for which, chain in enumerate(self.chains):
             chain.restore(stripped(f"chain/{which}/", arrays), sweep, number)
 

@@ -13,15 +13,14 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, nullcontext
+from typing import Any, Self
 
-SILENCE = 4.0
-"""After so many seconds without a sign of life, ``working`` and compiling give one."""
+SILENCE = 4.0  # seconds after which ``working`` and compiling give a sign of life
 
 _quiet = False
-_elsewhere = False  # whether somebody shows ``status()``
+_elsewhere = False  # whether a ``Course`` shows what is done
 _shown = time.monotonic()  # when something was last shown
 
 
@@ -39,35 +38,21 @@ def say(message: str) -> None:
         _shown = time.monotonic()
 
 
-def is_quiet() -> bool:
-    return _quiet
-
-
-def idle() -> float:
-    """The seconds since something was last shown."""
-    return time.monotonic() - _shown
-
-
 def status() -> str:
     """What this process is doing: compiling, or how far its bar is."""
     return str(COMPILATION) if COMPILATION.running else str(_bars[-1]) if _bars else ""
-
-
-@contextmanager
-def shown_elsewhere() -> Iterator[None]:
-    """Show neither bars nor signs of life: the caller does, by ``status()``."""
-    global _elsewhere
-    before, _elsewhere = _elsewhere, True
-    try:
-        yield
-    finally:
-        _elsewhere = before
 
 
 def one_line(message: object) -> str:
     """A message without line breaks and control characters, whatever file name or text it quotes."""
     joined = " ".join(part for part in (line.strip() for line in str(message).splitlines()) if part)
     return re.sub(r"[\x00-\x1f\x7f-\x9f]", lambda match: ascii(match[0])[1:-1], joined)
+
+
+def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+    """The rows of a table as lines, with its columns below one another."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [one_line("  ".join(map(str.ljust, row, widths))) for row in rows]
 
 
 def complaint(message: object) -> str:
@@ -121,8 +106,7 @@ def bar(description: str, total: int) -> Iterator[Bar]:
 
 
 def _display() -> Any:
-    """What shows a bar, if there is a terminal to show it on; the time since its beginning moves even if it does
-    not."""
+    """What shows a bar, if there is a terminal to show it on."""
     if _quiet or _elsewhere or not sys.stderr.isatty():
         return None
     from rich.console import Console
@@ -134,15 +118,16 @@ def _display() -> Any:
 
 
 @contextmanager
-def _pulse(text: Callable[[], str]) -> Iterator[None]:
-    """Say how things stand whenever nothing was shown for a while; a bar on a terminal shows it by itself."""
-    over = threading.Event()
+def _pulse(text: Callable[[], str], silence: float | None = None) -> Iterator[None]:
+    """Say how things stand after every few seconds of silence, unless a bar on a terminal shows it."""
+    over, seconds = threading.Event(), SILENCE if silence is None else silence
 
     def beat() -> None:
-        while not over.wait(max(_shown + SILENCE - time.monotonic(), 0.05)):
+        while not over.wait(max(_shown + seconds - time.monotonic(), 0.05)):
             with _one_speaks:
-                if time.monotonic() - _shown >= SILENCE and not any(each.display for each in _bars):
-                    say(text())
+                silent = time.monotonic() - _shown >= seconds and not any(each.display for each in _bars)
+                if silent and (said := text()):
+                    say(said)
 
     if _quiet or _elsewhere:
         yield
@@ -212,7 +197,6 @@ class Compilation:
 
 
 COMPILATION = Compilation()
-"""That of this process."""
 
 
 def clock() -> float:
@@ -245,3 +229,99 @@ def stopping() -> Iterator[Stop]:
         yield stop
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+_LONG_SILENCE = 10.0
+_MARKS = {"done": "✓", "kept": "✓", "left out": "-", "failed": "✗"}
+
+
+class Course:
+    """What is shown of the steps of a long run: name -> title; ``mine`` is the step that this process does.
+
+    On a terminal there is a line for each step, rewritten in place: what is done, with its figure; what is being done,
+    and how far it is; what waits. Elsewhere a line follows when a step begins and when it ends, and one for all of them
+    when nothing was said for some seconds. Nobody else shows bars or signs of life meanwhile.
+    """
+
+    def __init__(self, titles: Mapping[str, str]):
+        self._titles = {name: title[:1].lower() + title[1:] for name, title in titles.items()}
+        self._began: dict[str, float] = {}
+        self._status: dict[str, str] = {}
+        self._ended: dict[str, tuple[str, str, str]] = {}
+        self._lock, self._shows = threading.RLock(), ExitStack()
+        self._before, self._live = False, False
+        self.mine = ""
+
+    def __enter__(self) -> Self:
+        global _elsewhere
+        if not _quiet and self._titles and sys.stderr.isatty():
+            from rich.console import Console
+            from rich.live import Live
+
+            console, self._live = Console(stderr=True, highlight=False), True
+            self._shows.enter_context(Live(self, console=console, refresh_per_second=5, redirect_stdout=False))
+        else:
+            self._shows.enter_context(_pulse(self._running, _LONG_SILENCE))
+        self._before, _elsewhere = _elsewhere, True
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        global _elsewhere
+        self._shows.close()
+        _elsewhere = self._before
+
+    def begin(self, name: str) -> None:
+        with self._lock:
+            self._began[name] = clock()
+        if not self._live:
+            say(f"{self._titles[name]} ...")
+
+    def tell(self, name: str, status: str) -> None:
+        """What another process is doing for a step."""
+        with self._lock:
+            self._status[name] = status
+
+    def end(self, name: str, how: str, seconds: float | None = None, text: str = "") -> None:
+        """``how``: done, kept, left out or failed; ``text``: what was learned, or why not."""
+        took = "" if seconds is None else f"{seconds:.1f} s"
+        with self._lock:
+            self._began.pop(name, None)
+            self._ended[name] = _MARKS[how], took, one_line(text)
+        if not self._live:
+            said = {"done": f"done in {took}", "kept": "already done"}.get(how, how)
+            say(f"{self._titles[name]}: {said}" + (f": {text}" if text and how != "kept" else ""))
+
+    def _state(self, name: str) -> str:
+        now = status() if name == self.mine else self._status.get(name, "")
+        return f"{now}, {clock() - self._began[name]:.0f} s" if now else f"{clock() - self._began[name]:.0f} s"
+
+    def _running(self) -> str:
+        with self._lock:
+            return "; ".join(f"{self._titles[name]}: {self._state(name)}" for name in self._began)
+
+    def __rich__(self) -> Any:
+        from rich.table import Table
+        from rich.text import Text
+
+        spinner = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"[int(time.monotonic() * 8) % 10]
+        table = Table.grid(padding=(0, 2))
+        table.add_column(no_wrap=True)
+        table.add_column(no_wrap=True, justify="right")
+        table.add_column(no_wrap=True, overflow="ellipsis")
+        waiting = []
+        with self._lock:
+            for name, title in self._titles.items():
+                if name in self._ended:
+                    mark, took, text = self._ended[name]
+                    style = {"✓": "green", "✗": "red"}.get(mark, "dim")
+                    table.add_row(Text(f"  {mark} {title}", style), Text(took), Text(text.partition(": ")[2] or text))
+                elif name in self._began:
+                    table.add_row(Text(f"  {spinner} {title}", "bold"), "", Text(self._state(name), "dim"))
+                else:
+                    waiting.append(title)
+        if waiting:
+            shown = Table.grid()
+            shown.add_row(table)
+            shown.add_row(Text(f"  · {' · '.join(waiting)}", "dim", overflow="ellipsis", no_wrap=True))
+            return shown
+        return table

@@ -90,7 +90,6 @@ class Setting:
 
     @property
     def option(self) -> str:
-        """How the command line spells it."""
         return self.flag or (f"-{self.name}" if len(self.name) == 1 else option_of(self.name))
 
     @property
@@ -132,13 +131,9 @@ class Setting:
         if self.choices and value not in self.choices:
             raise ValueError
         if self.type in (int, float):
-            outside = (
-                (self.low is not None and value < self.low)
-                or (self.high is not None and value > self.high)
-                or (self.above is not None and value <= self.above)
-                or (self.below is not None and value >= self.below)
-            )
-            if outside:
+            low = (self.low is not None and value < self.low) or (self.above is not None and value <= self.above)
+            high = (self.high is not None and value > self.high) or (self.below is not None and value >= self.below)
+            if low or high:
                 raise ValueError
         return value
 

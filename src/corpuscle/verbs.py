@@ -54,8 +54,7 @@ _READERS = "corpuscle.text.inputs"
 
 
 class File(str):
-    """A path that was typed on a command line; ``-`` is stdin. A tuple of them is several files, where a list of plain
-    strings is a text line by line."""
+    """A path that was typed on a command line (``-``: stdin), where a plain string in a list is a line of text."""
 
 
 @dataclass(frozen=True)
@@ -102,7 +101,6 @@ class Input:
     offers: str | tuple[str, ...] = "file"
 
     def read(self, value: Any, model: Any = None, **options: Any) -> Any:
-        """What the verb works on, made of what it was given."""
         return find(self.reader)(value, model, self, **options)
 
     def schema(self) -> dict[str, Any]:
@@ -122,8 +120,7 @@ ITEMS: Any = setting("How many items.", default=20, low=1, high=500)
 
 
 def _input(kind: str, help: str = "", *, reader: str = "", raw: bool = False, **facts: Any) -> Any:
-    """An Input that a reader of ``text.inputs`` makes, or another one; an option is one that need not be given.
-    ``raw``: it may be running text."""
+    """An Input made by a function of ``text.inputs``, or by another ``reader``; ``raw``: it may be running text."""
     usual: dict[str, Any] = {"default": None} if facts.get("option") else {}
     usual |= {"options": {"raw": RAW}} if raw else {}
     return Input(reader or f"{_READERS}:{kind}", help, **(usual | facts))
@@ -174,8 +171,7 @@ def a_model(task: str, *kinds: str, help: str = "", **facts: Any) -> Any:
 
 
 def annotated(help: str = "", **facts: Any) -> Any:
-    """A treebank, or a text that becomes one: with the tags of a tagger (``--tagger``), with the trees of a parser
-    (``--parser``). A text without either has no annotation."""
+    """A treebank, or a text, which ``--tagger`` and ``--parser`` can annotate first."""
     options = {
         "raw": RAW,
         "tagger": a_model("tag", help="Tag the text with this model first.", option=True),
@@ -250,8 +246,7 @@ class Table(Writable):
 
 @dataclass(frozen=True)
 class Lines(Writable):
-    """Text line by line. What comes as a block is written as a block, so that a reader of a pipe is answered while the
-    text is still coming in; they can be read once."""
+    """Lines of text in blocks, to be read once. Each block is flushed, so that the reader of a pipe need not wait."""
 
     blocks: Iterable[Iterable[str]]
 
@@ -293,8 +288,7 @@ class Picture(Writable):
 
 @dataclass(frozen=True)
 class Export(Writable):
-    """What has a form of its own in a file: ``writer``, a function of a path, writes it; ``value`` is what Python works
-    on; ``figures``: as those of a ``Table``."""
+    """What ``writer`` (path) writes in a format of its own; ``value``: for Python; ``figures``: see ``Table``."""
 
     writer: Callable[[str], Any]
     value: Any = None
@@ -328,8 +322,7 @@ class Keep:
     stack: ExitStack = field(default_factory=ExitStack)
 
     def checkpoint(self, model: Any, *data: Any, **more: Any) -> Any:
-        """The checkpoint of a model that learns from some data (``more``: by name), open until the model is saved; None
-        without output."""
+        """The checkpoint of a model that learns from some data, open until the model is saved; None without output."""
         if self.output is None:
             return None
         return self.stack.enter_context(model.checkpoint(*data, self.output, self.resume, **more))
@@ -397,7 +390,6 @@ class Verb:
 
     @property
     def own_settings(self) -> Mapping[str, Setting]:
-        """The settings of its class of settings."""
         return find(self.settings).SETTINGS if self.settings else {}
 
     @property
@@ -474,8 +466,7 @@ class Verb:
         return self(model, **typed, **({"tagger": tagger} if "tagger" in self.takes else {}))
 
     def checked(self, values: Mapping[str, Any]) -> dict[str, Any]:
-        """What was given, with the checked values of all settings; a complaint about what needs no reading to be
-        wrong."""
+        """What was given, with the checked values of all settings; complains about what is wrong before any reading."""
         self._check(values)
         settings = {name: each for name, each in self.parameters.items() if isinstance(each, Setting)}
         found = {n: each.checked(values[n]) if n in values else each.default for n, each in settings.items()}
@@ -582,9 +573,8 @@ def verb(task: str, example: str, *, name: str = "", **facts: Any) -> Callable[[
 
 
 def trains(task: str, example: str, *, methods: Sequence[str] = (), **facts: Any) -> Callable[..., Verb]:
-    """A verb that learns: its function gets a new learner, ``model``, and returns ``Learned``. Its command has
-    ``--method`` and the settings of the methods (all of the task if none are named), ``-o``, and ``--resume`` if the
-    function takes ``keep``."""
+    """A verb whose function trains a new learner, ``model``, and returns ``Learned``. Its command has ``--method``, the
+    settings of all (or the named) methods of the task, ``-o``, and ``--resume`` if the function takes ``keep``."""
     ways = tuple(methods or TASKS[task].methods)
     return verb(task, example, methods=ways, out="model", **facts)
 
@@ -592,15 +582,13 @@ def trains(task: str, example: str, *, methods: Sequence[str] = (), **facts: Any
 def evaluates(
     task: str, example: str, *, instead: str, apply: Callable[[Any, Any], Any] | None = None, **facts: Any
 ) -> Callable[..., Verb]:
-    """A verb with the inputs ``gold``, ``found`` and ``model`` that compares ``found`` with ``gold``: what was given
-    (``instead`` says what that is), or what ``apply`` makes of gold without the layers that it ``hides``. Without
-    ``apply``, its function makes that itself where ``found`` is None."""
+    """A verb that compares ``found`` with ``gold``: what was given (``instead`` says what that is), or what ``apply``
+    makes with ``model`` of gold without the layers that it ``hides``. Without ``apply``, the function does that."""
     return verb(task, example, apply=apply, instead=instead, **{"overlap": "gold"} | facts)
 
 
 def view(task: str, *, name: str = "", kinds: Sequence[str] = (), **asked: Any) -> Callable[..., Verb]:
-    """A view of models of a task, or of some ``kinds`` only; ``asked``: an example of what it is asked with. Its inputs
-    are texts that need not be given."""
+    """A view of the models of a task, or of some ``kinds``, whose inputs are optional texts; ``asked``: an example."""
 
     def declare(function: Callable[..., Any]) -> Verb:
         made = verb(task, "", name=name, kinds=tuple(kinds or TASKS[task].kinds), asked=asked)(function)

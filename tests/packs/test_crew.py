@@ -18,7 +18,7 @@ import pytest
 from corpuscle import progress
 from corpuscle.errors import InputError
 from corpuscle.packs import learn, run
-from corpuscle.packs.crew import Course, Ended, Helper, Plan, crew, perform
+from corpuscle.packs.crew import Ended, Helper, Plan, crew, perform
 from corpuscle.packs.kit import find_kit
 from corpuscle.packs.step import Job, LeftOut
 from tests.packs.kits import findings, kit_of, plain_step, state, write_kit
@@ -217,16 +217,16 @@ class Terminal(io.StringIO):
 
 
 def test_on_a_terminal_every_step_has_one_line(monkeypatch):
-    steps = [plain_step(name, "text") for name in ("one", "two", "three", "four")]
+    titles = {name: plain_step(name, "text").title for name in ("one", "two", "three", "four")}
     monkeypatch.setattr(sys, "stderr", Terminal())
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setenv("COLUMNS", "100")
-    with Course(steps) as course:
-        course.begin(steps[0])
-        course.end(steps[0], "done", 1.25, "one: 3 words")
-        course.begin(steps[1])
+    with progress.Course(titles) as course:
+        course.begin("one")
+        course.end("one", "done", 1.25, "one: 3 words")
+        course.begin("two")
         course.tell("two", "sweeps 5 of 16")
-        course.end(steps[2], "failed", text="no words")
+        course.end("three", "failed", text="no words")
         from rich.console import Console
 
         console = Console(width=100, file=io.StringIO())
@@ -239,15 +239,15 @@ def test_on_a_terminal_every_step_has_one_line(monkeypatch):
 
 
 def test_elsewhere_a_line_follows_now_and_then(monkeypatch, capsys):
-    monkeypatch.setattr("corpuscle.packs.crew._SILENCE", 0.3)
+    monkeypatch.setattr("corpuscle.progress._LONG_SILENCE", 0.3)
     step = plain_step("one", "text")
-    with Course([step]) as course:
-        course.begin(step)
+    with progress.Course({"one": step.title}) as course:
+        course.begin("one")
         course.mine = "one"
         with progress.bar("sweeps", 7) as bar:
             bar.advance(3)
             time.sleep(1)
-        course.end(step, "done", 1.0, "one: 1 word")
+        course.end("one", "done", 1.0, "one: 1 word")
     lines = capsys.readouterr().err.splitlines()
     assert lines[0] == "one ..." and lines[-1] == "one: done in 1.0 s: one: 1 word"
     assert any(line.startswith("one: sweeps 3 of 7") for line in lines[1:-1])

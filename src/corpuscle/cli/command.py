@@ -28,8 +28,8 @@ from corpuscle.text.wording import count, number, seconds
 
 
 class Figures(NamedTuple):
-    """What a command has to say: plain data for ``--json``, and the text for people (default: ``name: value`` lines;
-    empty: nothing); ``code``: the exit code; ``lists``: its data are the rows of its table, or what it wrote."""
+    """The result of a command: plain data for ``--json``, a text for people (None: ``name: value`` lines), the exit
+    code, and whether its data are the rows of its table, or what it wrote (``lists``)."""
 
     values: Mapping[str, Any]
     text: str | None = None
@@ -79,7 +79,6 @@ class SettingOption(click.Option):
 
 
 def _row(setting: Setting) -> tuple[str, str]:
-    """A line of help about a setting."""
     name = setting.option
     if setting.type is bool and setting.default is not False:
         name += f"/{option_of('no_' + setting.name)}"
@@ -92,8 +91,7 @@ def _row(setting: Setting) -> tuple[str, str]:
 
 
 def examples(lines: str, path: str) -> list[tuple[str, str]]:
-    """The examples of a command, such as ``lm train``: what to type, and after ``#`` what it is for, where the command
-    itself does not say so."""
+    """The examples of a command, such as ``lm train``: what to type, and what it is for (after ``#``)."""
     found = []
     for line in lines.strip().splitlines():
         typed, _, purpose = line.partition("  # ")
@@ -141,7 +139,6 @@ _QUIET = click.Option(["-q", "--quiet", "quiet"], is_flag=True, help="Results on
 
 
 def last_options(as_json: bool) -> list[click.Option]:
-    """The options that end the help of every command."""
     return [_JSON, _MOST, _QUIET] if as_json else [_MOST, _QUIET]
 
 
@@ -179,8 +176,7 @@ def run_shown(function: Callable[..., Figures], /, **parameters: Any) -> None:
 
 
 def method_options(methods: Mapping[str, Method]) -> tuple[list[click.Option], list[tuple[str, list[tuple[str, str]]]]]:
-    """``--method``, an option for each setting of the methods, and the sections of help with those settings that not
-    all methods share."""
+    """``--method``, an option for each setting, and sections of help for settings that not all methods share."""
     declared: dict[str, dict[str, Setting]] = {}
     for method, each in methods.items():
         for name, setting in find(each.settings).SETTINGS.items():
@@ -214,8 +210,8 @@ def learner_of(
     parameters: dict[str, Any],
     choose: Callable[[Mapping[str, str]], str] | None = None,
 ) -> tuple[str, Any]:
-    """The method of a training and a new learner with the settings that were given, which are taken out of the
-    parameters; ``choose``: see ``trainer``."""
+    """The method of a training and a new learner with the settings that were given, which leave the parameters;
+    ``choose``: see ``Verb``."""
     names = {name for each in methods.values() for name in find(each.settings).SETTINGS}
     method, source = parameters.pop("method"), click.core.ParameterSource
     given = {}

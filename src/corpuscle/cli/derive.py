@@ -133,7 +133,6 @@ def _value(declared: Setting, given: Any) -> Any:
 
 
 def _file(declared: Any, value: Any) -> Any:
-    """What the user gave for an input: one file or several."""
     if not isinstance(declared, Input) or declared.form or declared.offers not in ("file", "dir"):
         return value
     if isinstance(value, tuple):

@@ -32,11 +32,9 @@ class _Root(click.Group):
     """All tasks and commands of the catalogue, each imported when it is used."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """The names of the catalogue, in its order."""
         return [*TASKS, *COMMANDS]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """The group of a task, or a command."""
         if cmd_name not in TASKS and cmd_name not in COMMANDS:
             return None
         from corpuscle.cli.derive import command_of, group_of
@@ -53,7 +51,6 @@ class _Root(click.Group):
         return names + click.Command.shell_complete(self, ctx, incomplete)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """The list of the catalogue, without importing anything."""
         with formatter.section("Tasks"):
             formatter.write_dl([(name, task.help) for name, task in TASKS.items()])
         with formatter.section("Commands"):
@@ -71,12 +68,6 @@ def _show_warning(message, category, filename, lineno, file=None, line=None):  #
         print(f"warning: {complaint(message)}", file=file or sys.stderr, flush=True)
     else:
         print(warnings.formatwarning(message, category, filename, lineno, line), file=file or sys.stderr, end="")
-
-
-def _reason(error: OSError) -> str:
-    """What the operating system said, after the file it said it about."""
-    reason = (error.strerror or str(error) or type(error).__name__).lower()
-    return reason if error.filename is None else f"{os.fsdecode(error.filename)}: {reason}"
 
 
 def _usage(error: click.ClickException) -> str:
@@ -136,7 +127,8 @@ def main(args: list[str] | None = None) -> int:
         except OSError as error:
             if error.errno == errno.ENOSPC:
                 _abandon_stdout()
-            complain(_reason(error))
+            reason = (error.strerror or str(error) or type(error).__name__).lower()
+            complain(reason if error.filename is None else f"{os.fsdecode(error.filename)}: {reason}")
             return 2
         except Exception as error:
             if is_interrupt(error):

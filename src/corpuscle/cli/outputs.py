@@ -14,14 +14,12 @@ from corpuscle.errors import InputError, SettingError, require
 from corpuscle.progress import one_line, say
 from corpuscle.text.files import STDIO, expand
 
-_MOST_NAMED = 5
-"""So many files that a command wrote are named one by one."""
+_MOST_NAMED = 5  # files that a command wrote and that are named one by one
 
 
 class Output(click.Option):
-    """An option that names what a command writes; ``form``: a ``file``, a ``model``, a ``figure``, a ``page`` (or a
-    figure), a ``folder`` (which the command checks itself), a ``prefix`` of several names, or ``either`` a file or a
-    folder."""
+    """An option that names what a command writes; ``form``: ``file``, ``model``, ``figure``, ``page`` (or figure),
+    ``folder`` (which the command checks itself), ``prefix`` of several names, or ``either`` file or folder."""
 
     def __init__(self, *arguments: Any, form: str = "file", **facts: Any):
         super().__init__(*arguments, **facts)
@@ -87,8 +85,7 @@ def _files(inputs: Iterable[str]) -> Iterator[str]:
 
 
 def check_outputs(params: Sequence[click.Parameter], values: dict[str, Any]) -> None:
-    """Check the outputs among the parameters of a command against one another and against everything else that it was
-    given and that is a file."""
+    """Check the outputs of a command against one another and against all files among its other parameters."""
     written = {param.name: param.form for param in params if isinstance(param, Output) and param.form != "folder"}
     outputs = {name: values[name] for name in written if values.get(name) is not None}
     if not outputs:

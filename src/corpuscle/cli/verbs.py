@@ -8,7 +8,7 @@ from typing import Any
 
 from corpuscle.catalogue import TASKS, find
 from corpuscle.errors import SettingError
-from corpuscle.progress import one_line
+from corpuscle.progress import aligned, one_line
 from corpuscle.settings import size_of
 from corpuscle.text.wording import seconds as shown_seconds
 from corpuscle.text.wording import size
@@ -25,9 +25,7 @@ def _flat(values: Mapping[str, Any], prefix: str = "") -> list[tuple[str, str]]:
 
 
 def _section(title: str, rows: Sequence[tuple[str, ...]]) -> list[str]:
-    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))] if rows else []
-    lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in rows]
-    return ["", title, *("  " + one_line(line) for line in lines)] if rows else []
+    return ["", title, *("  " + line for line in aligned(rows))] if rows else []
 
 
 @verb("info", "info lm.model")

@@ -130,13 +130,11 @@ class Model(Settings):
 
     @property
     def threads(self) -> int:
-        """How many threads share the work."""
         return self.workers or default_workers()
 
     def spread(self, function: Callable[[Any, Any], Any], chunks: Iterable[Any]) -> Iterator[Any]:
-        """``function(chunk, model)`` of every chunk of a stream, in order, wherever the work is done: on threads, which
-        share the model, or on a cluster, to which it goes once. A single chunk is not worth the way. The function has a
-        name in its module, so that a cluster can find it."""
+        """``function(chunk, model)`` of every chunk of a stream, in order, on threads, or on a cluster, to which the
+        model goes once (not for a single chunk), and which finds the function by its name in its module."""
         stream = iter(chunks)
         begin = list(islice(stream, 2))
         if len(begin) > 1:
@@ -147,8 +145,7 @@ class Model(Settings):
     def spread_groups(
         self, function: Callable[[Any, Any], Any], groups: Iterable[tuple[T, Iterable[Any]]]
     ) -> Iterator[tuple[T, list[Any]]]:
-        """As ``spread``, for a stream of groups of chunks, each with something that goes with it, such as a text: that,
-        and the results of the chunks. A group has at least one chunk."""
+        """As ``spread``, for pairs of something, such as a text, and its chunks (one or more): that, and results."""
         waiting: deque[tuple[T, int]] = deque()
 
         def stream() -> Iterator[Any]:
@@ -168,7 +165,6 @@ class Model(Settings):
         """Compute what is computed only once, before the work is shared out."""
 
     def stays_here(self, why: str) -> None:
-        """Say that something is not done on the cluster that was asked for, and why."""
         if self.cluster is not None:
             say(f"not on the cluster: {why}")
 

@@ -77,8 +77,7 @@ def _no_constant(name: str) -> None:
 
 
 def parse_json(text: str | bytes) -> Any:
-    """Strict JSON that can be shown and written again: no repeated names, nothing that is not finite, no half
-    characters, nesting bounded; else a ``ValueError``."""
+    """Strict JSON: no repeated names, no infinities, no half characters, bounded nesting; else a ``ValueError``."""
     try:
         value = json.loads(text, object_pairs_hook=_unique, parse_constant=_no_constant)
         json.dumps(value, ensure_ascii=False, allow_nan=False).encode()

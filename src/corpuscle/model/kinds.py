@@ -86,11 +86,9 @@ class Kind:
     )
 
     def arrays_for(self, extra: Mapping[str, Any]) -> Arrays:
-        """The declared arrays of a model with this ``extra``."""
         return self.arrays(extra) if callable(self.arrays) else self.arrays
 
     def components_for(self, extra: Mapping[str, Any]) -> Mapping[str, tuple[Kind, ...]]:
-        """The declared components of a model with this ``extra``."""
         return self.components(extra) if callable(self.components) else self.components
 
 
@@ -171,7 +169,6 @@ def _check_strings(name: str, text: np.ndarray, offsets: np.ndarray) -> None:
 
 
 def _rises(array: np.ndarray) -> bool:
-    """Whether no value is smaller than the one before it."""
     return all(bool((piece[1:] >= piece[:-1]).all()) for piece in pieces(array, overlap=1))
 
 

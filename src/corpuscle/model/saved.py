@@ -69,8 +69,7 @@ class Arrays(Saved):
 
 @dataclass(frozen=True)
 class Record(Saved):
-    """A record of arrays: something with ``arrays`` and ``from_arrays``, or a NamedTuple whose fields they are; their
-    names begin with ``prefix``."""
+    """Arrays with a ``prefix``: fields of a NamedTuple, or what ``arrays`` and ``from_arrays`` of a class handle."""
 
     of: Any
     prefix: str | None = None
@@ -96,8 +95,7 @@ class Record(Saved):
 
 @dataclass(frozen=True)
 class Samples(Saved):
-    """A list of samples, each a dictionary of arrays, under ``NAME/0/``, ``NAME/1/``, ...; the header has their
-    number as ``fact``."""
+    """Samples, each a dictionary of arrays, under ``NAME/0/``, ``NAME/1/``, ...; the fact ``fact`` is their number."""
 
     name: str = "sample"
     fact: str = "samples"

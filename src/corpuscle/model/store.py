@@ -37,10 +37,7 @@ Settings = Mapping[str, tuple[Any, str]]
 
 @dataclass
 class Part:
-    """A model as it goes into a file, alone or as a component of another.
-
-    ``settings`` is name -> (value, origin); ``components`` is prefix -> Part.
-    """
+    """A model as it goes into a file: ``settings``: name -> (value, origin); ``components``: prefix -> Part."""
 
     kind: Kind
     arrays: Mapping[str, np.ndarray]
@@ -75,7 +72,6 @@ class Container:
 
     @property
     def extra(self) -> dict[str, Any]:
-        """The kind's own small facts."""
         return self.header["extra"]
 
     @property
@@ -89,7 +85,6 @@ class Container:
         return self.header["provenance"]
 
     def component(self, prefix: str) -> Container:
-        """A model within this model."""
         return Container(self.path, self.header["components"][prefix], stripped(prefix + "/", self.arrays))
 
 
@@ -253,7 +248,6 @@ def _check(kind: Kind, content: Container) -> Container:
 
 
 def _home(path: str | PathLike[str], name: str) -> Any:
-    """The class of a kind of model."""
     home = home_of(name)
     if home is None:
         raise InputError(path, None, f"a model of unknown kind {name!r}, perhaps {NEWER}")

@@ -176,14 +176,6 @@ def _record(cls: Any, data: Any) -> Any:
     return cls(**values)
 
 
-def _result(data: Mapping[str, Any]) -> Result:
-    """A result from its figures; the mean of the draws, which no report shows, is not kept."""
-    figures = {name: math.nan if value is None else value for name, value in data.items() if name != "signature"}
-    edges = [figures.pop(name, None) for name in ("low", "high", "deviation")]
-    interval = None if edges[0] is None else Interval(math.nan, *edges)
-    return Result(figures, interval, data["signature"])
-
-
 def _read(hint: Any, value: Any) -> Any:
     origin, inner = get_origin(hint), get_args(hint)
     if hint is Any:
@@ -191,7 +183,10 @@ def _read(hint: Any, value: Any) -> Any:
     if origin in (Union, UnionType):
         return None if value is None else _read(inner[0], value)
     if hint is Result:
-        return _result(value)
+        figures = {name: math.nan if each is None else each for name, each in value.items() if name != "signature"}
+        edges = [figures.pop(name, None) for name in ("low", "high", "deviation")]
+        # the mean of the draws is not kept: no report shows it
+        return Result(figures, None if edges[0] is None else Interval(math.nan, *edges), value["signature"])
     if is_dataclass(hint):
         return _record(hint, value)
     if origin is not None and issubclass(origin, Mapping):

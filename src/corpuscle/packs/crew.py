@@ -7,17 +7,12 @@ step needs. What a step gives depends on its input and settings alone, never on 
 
 This process asks each of the others for one step at a time and writes down what they answer. Ctrl-C is for this
 process, which passes it on: every step writes what it has. A process whose parent is gone ends.
-
-``Course`` is what is shown meanwhile. On a terminal there is a line for each step, rewritten in place: what is done,
-with its figure; what is being done, and how far it is; what waits. Elsewhere a line follows when a step begins and when
-it ends, and one for all of them when nothing was said for some seconds.
 """
 
 from __future__ import annotations
 
 import os
 import signal
-import sys
 import threading
 import time
 import traceback
@@ -25,13 +20,13 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any
 
 from corpuscle import progress
 from corpuscle.errors import CorpuscleError, CorpuscleWarning, Interrupted
 from corpuscle.packs.kit import Kit
 from corpuscle.packs.step import Job, Step
-from corpuscle.progress import clock, is_interrupt, one_line, say
+from corpuscle.progress import clock, is_interrupt
 from corpuscle.scale import started
 
 _BEAT = 0.25  # seconds between two signs of life
@@ -40,8 +35,7 @@ _GRACE = 60.0  # seconds until a step that was asked to stop has written what it
 
 @dataclass(frozen=True)
 class Ended:
-    """How a step ended: with facts to write down, or with the error that it raised; ``bug``: where that happened, if it
-    is an error of ours."""
+    """How a step ended: with facts to write down, or with an error; ``bug``: its traceback, if it is one of ours."""
 
     facts: Mapping[str, Any] | None = None
     error: BaseException | None = None
@@ -58,18 +52,15 @@ def perform(step: Step, job: Job) -> Ended:
         size = (job.pack / step.writes[0]).stat().st_size
     except (CorpuscleError, MemoryError, OSError) as error:
         return Ended(error=error)
-    except KeyboardInterrupt:
-        return Ended(error=Interrupted("stopped"))
-    except Exception as error:
-        if is_interrupt(error):
-            return Ended(error=Interrupted("stopped"))
-        return Ended(error=error, bug=traceback.format_exc())
+    except (KeyboardInterrupt, Exception) as error:
+        interrupted = is_interrupt(error)
+        return Ended(error=Interrupted("stopped")) if interrupted else Ended(error=error, bug=traceback.format_exc())
     notes = list(dict.fromkeys(str(w.message) for w in caught if issubclass(w.category, CorpuscleWarning)))
     return Ended({"seconds": round(clock() - began, 3), "notes": notes, "findings": found | {"bytes": size}})
 
 
 class Plan:
-    """The steps that wait, in order, and those that somebody does."""
+    """The steps that wait, in order, and those that are being done."""
 
     def __init__(self, steps: Sequence[Step]):
         self._waiting, self._running = list(steps), dict[str, Step]()
@@ -94,7 +85,6 @@ class Plan:
             self._changed.notify_all()
 
     def stop(self) -> None:
-        """Nothing more is taken."""
         with self._changed:
             self._waiting.clear()
             self._changed.notify_all()
@@ -111,7 +101,6 @@ class Helper:
         self.busy = False
 
     def can(self, step: Step) -> bool:
-        """Whether the other process has this step, too."""
         return self._known.get(step.name) is step
 
     def do(self, step: Step) -> Ended:
@@ -137,7 +126,7 @@ class Helper:
                 os.kill(self._process.pid, signal.SIGINT)
 
     def end(self) -> None:
-        """At once, whatever it does."""
+        """End it at once, whatever it does."""
         if self._process is not None:
             self._process.kill()
             self._process.join()
@@ -221,103 +210,3 @@ def crew(plan: Plan, helpers: Sequence[Helper], do: Callable[[Step, Callable[[St
         plan.stop()
         for helper in helpers:
             helper.end()
-
-
-_SILENCE = 10.0  # seconds
-_TICK = 0.2
-_MARKS = {"done": "✓", "kept": "✓", "left out": "-", "failed": "✗"}
-
-
-class Course:
-    """What is shown of the steps; ``mine`` is the one that this process does."""
-
-    def __init__(self, steps: Sequence[Step]):
-        self._titles = {step.name: step.title[:1].lower() + step.title[1:] for step in steps}
-        self._began: dict[str, float] = {}
-        self._status: dict[str, str] = {}
-        self._ended: dict[str, tuple[str, str, str]] = {}
-        self._lock, self._over = threading.RLock(), threading.Event()
-        self._elsewhere = progress.shown_elsewhere()
-        self._live: Any = None
-        self.mine = ""
-
-    def __enter__(self) -> Self:
-        self._elsewhere.__enter__()
-        if not progress.is_quiet():
-            if self._titles and sys.stderr.isatty():
-                from rich.console import Console
-                from rich.live import Live
-
-                console = Console(stderr=True, highlight=False)
-                self._live = Live(self, console=console, refresh_per_second=5, redirect_stdout=False)
-                self._live.start()
-            else:
-                threading.Thread(target=self._beat, daemon=True).start()
-        return self
-
-    def __exit__(self, *error: Any) -> None:
-        self._over.set()
-        if self._live is not None:
-            self._live.stop()
-        self._elsewhere.__exit__(*error)
-
-    def begin(self, step: Step) -> None:
-        with self._lock:
-            self._began[step.name] = clock()
-        if self._live is None:
-            say(f"{self._titles[step.name]} ...")
-
-    def tell(self, name: str, status: str) -> None:
-        """What another process is doing for a step."""
-        with self._lock:
-            self._status[name] = status
-
-    def end(self, step: Step, how: str, seconds: float | None = None, text: str = "") -> None:
-        """``how``: done, kept, left out or failed; ``text``: what was learned, or why not."""
-        took = "" if seconds is None else f"{seconds:.1f} s"
-        with self._lock:
-            self._began.pop(step.name, None)
-            self._ended[step.name] = _MARKS[how], took, one_line(text)
-        if self._live is None:
-            said = {"done": f"done in {took}", "kept": "already done"}.get(how, how)
-            say(f"{self._titles[step.name]}: {said}" + (f": {text}" if text and how != "kept" else ""))
-
-    def _state(self, name: str) -> str:
-        """What is being done for a step now, and for how long."""
-        now = progress.status() if name == self.mine else self._status.get(name, "")
-        return f"{now}, {clock() - self._began[name]:.0f} s" if now else f"{clock() - self._began[name]:.0f} s"
-
-    def _beat(self) -> None:
-        while not self._over.wait(_TICK):
-            if progress.idle() >= _SILENCE:
-                with self._lock:
-                    running = [f"{self._titles[name]}: {self._state(name)}" for name in self._began]
-                if running:
-                    say("; ".join(running))
-
-    def __rich__(self) -> Any:
-        from rich.table import Table
-        from rich.text import Text
-
-        spinner = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"[int(time.monotonic() * 8) % 10]
-        table = Table.grid(padding=(0, 2))
-        table.add_column(no_wrap=True)
-        table.add_column(no_wrap=True, justify="right")
-        table.add_column(no_wrap=True, overflow="ellipsis")
-        waiting = []
-        with self._lock:
-            for name, title in self._titles.items():
-                if name in self._ended:
-                    mark, took, text = self._ended[name]
-                    style = {"✓": "green", "✗": "red"}.get(mark, "dim")
-                    table.add_row(Text(f"  {mark} {title}", style), Text(took), Text(text.partition(": ")[2] or text))
-                elif name in self._began:
-                    table.add_row(Text(f"  {spinner} {title}", "bold"), "", Text(self._state(name), "dim"))
-                else:
-                    waiting.append(title)
-        if waiting:
-            shown = Table.grid()
-            shown.add_row(table)
-            shown.add_row(Text(f"  · {' · '.join(waiting)}", "dim", overflow="ellipsis", no_wrap=True))
-            return shown
-        return table

@@ -20,7 +20,7 @@ from pathlib import Path, PurePosixPath
 
 from corpuscle.errors import InputError
 from corpuscle.packs import kit as kits
-from corpuscle.packs.kit import Described, FileRow, Kit, Problem, Recognised
+from corpuscle.packs.kit import Described, FileRow, Kit, Problem
 from corpuscle.text.files import AnyPath, write_atomically
 from corpuscle.text.formats import Decoded, checked_encoding, format_of, read_any
 from corpuscle.text.interlinear import Phrase, gloss_table, is_toolbox, read_interlinear
@@ -67,43 +67,39 @@ def take_in(folder: AnyPath, pack: AnyPath, into: Path, *, encoding: str | None 
         checked_encoding(encoding)
     root = Path(folder)
     described = kits.read_description(root)
-    files = kits.recognise(folder, pack, described)
+    rows = kits.recognise(folder, pack, described)
     work = Preparation(root, into, described, encoding, strict)
-    rows = {file.name: FileRow(file.name, file.role, file.form, file.reason) for file in files}
-    made: list[Recognised] = [file for file in files if file.role is None]
-    sides: dict[str, list[Recognised]] = {}
-    for file in files:
-        row = rows[file.name]
-        if file.role is None or file.role == "kit":
+    made = [row for row in rows if row.role is None]
+    sides: dict[str, list[FileRow]] = {}
+    for row in rows:
+        if (role := row.role) is None or role == "kit":
             continue
-        if file.form == "side":
-            sides.setdefault(file.stem, []).append(file)
+        if row.form == "side":
+            sides.setdefault(row.stem, []).append(row)
             continue
         try:
-            made += TAKERS.get(file.role, as_it_is)(work, file, row)
+            made += TAKERS.get(role, as_it_is)(work, row)
         except InputError as error:
             row.refuse(error.reason if error.line is None else f"line {error.line}: {error.reason}")
-            made.append(file)
+            made.append(replace(row, role=role))
     for group in sides.values():
-        made += _take_sides(work, group, rows)
+        made += _take_sides(work, group)
     kit = kits.kit_of(root, made, places=work.places, described=described)
-    kit = replace(kit, languages=_languages(kit, work, list(rows.values())))
-    return Intake(kit, tuple(rows.values()), tuple(_glosses(kit, work)))
+    kit = replace(kit, languages=_languages(kit, work, rows))
+    return Intake(kit, tuple(rows), tuple(_glosses(kit, work)))
 
 
-def _take_sides(work: Preparation, group: list[Recognised], rows: dict[str, FileRow]) -> list[Recognised]:
-    """Two sides of translations, or what is there of them."""
-    by_language = {file.language: file for file in group}
+def _take_sides(work: Preparation, group: list[FileRow]) -> list[FileRow]:
+    by_language = {row.language: row for row in group}
     if len(by_language) == 2 and len(group) == 2:
         try:
-            return take_pair(work, group, [rows[file.name] for file in group])
+            return take_pair(work, group)
         except InputError as error:
-            named = (row for row in rows.values() if error.path and error.path.endswith(row.name))
-            next(named, rows[group[0].name]).refuse(error.reason)
+            next((row for row in group if error.path and error.path.endswith(row.name)), group[0]).refuse(error.reason)
             return group
-    for file in group:
+    for row in group:
         what = "the other language is missing" if len(by_language) == 1 else "there are two of this language"
-        rows[file.name].refuse(what, f"{file.stem}.LANGUAGE beside it")
+        row.refuse(what, f"{row.stem}.LANGUAGE beside it")
     return group
 
 
@@ -165,25 +161,31 @@ class Preparation:
         self.phrases: list[Phrase] = []
         self.sides: set[tuple[str, str]] = set()
 
-    def decode(self, row: FileRow, name: str) -> Decoded | None:
+    def decode(self, row: FileRow) -> Decoded | None:
         """The text of a file; None, with a problem, where too much of it cannot be read."""
-        found = read_any(self.folder / name, self.encoding)
+        found = read_any(self.folder / row.name, self.encoding)
         row.encoding = found.encoding
         if found.encoding != "utf-8":
             by_mark, as_said = f"{found.encoding}, by its byte-order mark", f"read as {found.encoding}, as you said"
             row.done.append(by_mark if found.marked else as_said)
-        n_lines = found.text.count("\n") + 1
-        if found.bad:
-            row.bad += [(line, "not UTF-8, or with a NUL") for line in found.bad]
-            shell = f"--encoding {found.guess}" if found.guess else "save it as UTF-8"
-            may = f" (perhaps {found.guess})" if found.guess else ""
-            few = len(found.bad) <= max(_FEW, MOST_BAD * n_lines)
-            used = not self.strict and few and len(found.bad) < n_lines - found.text.count("\n\n")
-            what = f"{counted(len(found.bad), 'line is', 'lines are')} not UTF-8{may}"
-            row.problems.append(Problem(what + ("; left out" if used else ""), shell, used))
-            if not used:
-                return None
-        return found
+        bad = [(line, "not UTF-8, or with a NUL") for line in found.bad]
+        lines, fix, may = found.text.count("\n") + 1, "save it as UTF-8", ""
+        if found.guess:
+            fix, may = f"--encoding {found.guess}", f" (perhaps {found.guess})"
+        what = f"{counted(len(bad), 'line is', 'lines are')} not UTF-8{may}"
+        some_left = len(bad) < lines - found.text.count("\n\n")
+        return found if self.leave_out(row, bad, lines, what, fix, some_left) else None
+
+    def leave_out(
+        self, row: FileRow, bad: list[tuple[int, str]], lines: int, what: str = "", fix: str = "", possible: bool = True
+    ) -> bool:
+        """Note lines that cannot be read; whether the rest is used: not if they are many, or it is not ``possible``."""
+        used = not bad or (possible and not self.strict and len(bad) <= max(_FEW, MOST_BAD * lines))
+        if bad:
+            what = what or f"{counted(len(bad), 'bad line')} (line {bad[0][0]}: {bad[0][1]})"
+            row.bad += bad
+            row.problems.append(Problem(what + ("; left out" if used else ""), fix, used))
+        return used
 
     def write(self, name: str, lines: Iterable[str]) -> None:
         """A prepared file under the name of the kit's file that it stands for."""
@@ -212,23 +214,22 @@ class Preparation:
         return lines
 
 
-def _text(work: Preparation, file: Recognised, row: FileRow) -> list[Recognised]:
-    """Running text: as it is, or prepared."""
-    if (form := format_of(file.name)) is not None:
-        paragraphs = form.lines(work.folder / file.name)
+def _text(work: Preparation, row: FileRow) -> list[FileRow]:
+    if (form := format_of(row.name)) is not None:
+        paragraphs = form.lines(work.folder / row.name)
         text = "\n".join(paragraphs)
         look(row, text)
         row.encoding = "utf-8"
-        row.done.append(f"text of a {PurePosixPath(file.name).suffix} file")
+        row.done.append(f"text of a {PurePosixPath(row.name).suffix} file")
         running = is_running(text) or is_unspaced(text)
-        work.write(file.name, work.sentences(row, text, "sentence") if running else paragraphs)
-        return [file]
-    found = work.decode(row, file.name)
+        work.write(row.name, work.sentences(row, text, "sentence") if running else paragraphs)
+        return [row]
+    found = work.decode(row)
     if found is None:
-        return [file]
+        return [row]
     if is_toolbox(found.text[:1000]):
         row.role, row.form = "interlinear", "toolbox"
-        return _interlinear(work, file._replace(role="interlinear", form="toolbox"), row)
+        return _interlinear(work, row)
     look(row, found.text)
     kept = [line for _, line in found.lines()]
     marked = [n for n, line in found.lines() if any(mark in line.split() for mark in _MARKUP)]
@@ -239,17 +240,17 @@ def _text(work: Preparation, file: Recognised, row: FileRow) -> list[Recognised]
         kept = [line for n, line in found.lines() if n not in bad]
     text = "\n".join(kept)
     if work.described.prepare in ("space", "sentence") or (work.described.prepare == "auto" and is_running(text)):
-        work.write(file.name, work.sentences(row, text))
+        work.write(row.name, work.sentences(row, text))
     elif is_unspaced(text) and several_sentences(text):
-        work.write(file.name, work.sentences(row, text, "sentence"))
+        work.write(row.name, work.sentences(row, text, "sentence"))
     elif row.bad or found.encoding != "utf-8":
-        work.write(file.name, kept)
-    return [file]
+        work.write(row.name, kept)
+    return [row]
 
 
-def _interlinear(work: Preparation, file: Recognised, row: FileRow) -> list[Recognised]:
+def _interlinear(work: Preparation, row: FileRow) -> list[FileRow]:
     """A text with glosses: its transcription is text, its translation pairs, and its glosses a table."""
-    text = read_interlinear(work.folder / file.name, file.form, dict(work.described.tiers), work.encoding)
+    text = read_interlinear(work.folder / row.name, row.form, dict(work.described.tiers), work.encoding)
     row.tiers, row.encoding = text.tiers, "utf-8"
     lines = [" ".join(word.form for word in phrase.words) or phrase.text for phrase in text.phrases]
     look(row, "\n".join(lines))
@@ -261,15 +262,15 @@ def _interlinear(work: Preparation, file: Recognised, row: FileRow) -> list[Reco
         return []
     work.phrases += text.phrases
     plain = tokenised_lines(lines)
-    own = PurePosixPath(file.name).with_suffix("").as_posix().replace("/", "-")
+    own = PurePosixPath(row.name).with_suffix("").as_posix().replace("/", "-")
     work.write(f"text/{own}.txt", plain)
-    made = [file, Recognised(f"text/{own}.txt", "text")]
+    made = [row, FileRow(f"text/{own}.txt", "text")]
     pairs = [(line, p.translation) for line, p in zip(plain, text.phrases, strict=True) if p.translation]
     if pairs:
         source, target = f"parallel/{own}.src", f"parallel/{own}.tgt"
         work.write(source, [line for line, _ in pairs])
         work.write(target, tokenised_lines([free for _, free in pairs]))
-        made += [Recognised(name, "parallel", stem=f"parallel/{own}") for name in (source, target)]
+        made += [FileRow(name, "parallel", stem=f"parallel/{own}") for name in (source, target)]
         work.sides.add((text.languages.get("text", ""), text.languages.get("translation", "")))
     glossed = sum(bool(word.glossed) for phrase in text.phrases for word in phrase.words)
     row.done.append(
@@ -278,7 +279,7 @@ def _interlinear(work: Preparation, file: Recognised, row: FileRow) -> list[Reco
     return made
 
 
-def _write_pair(work: Preparation, stem: str, rows: Sequence[FileRow], sides: Sequence[list[str]]) -> list[Recognised]:
+def _write_pair(work: Preparation, stem: str, rows: Sequence[FileRow], sides: Sequence[list[str]]) -> list[FileRow]:
     """Both sides of translations as ``parallel/STEM.src`` and ``.tgt``, punctuation split off where it is attached."""
     names = [f"parallel/{stem}.{suffix}" for suffix in ("src", "tgt")]
     for side, row, name in zip(sides, rows, names, strict=True):
@@ -286,67 +287,58 @@ def _write_pair(work: Preparation, stem: str, rows: Sequence[FileRow], sides: Se
         if running:
             row.done.append("punctuation split off the words, line by line")
         work.write(name, tokenised_lines(side) if running else side)
-    return [Recognised(name, "parallel", stem=stem) for name in names]
+    return [FileRow(name, "parallel", stem=stem) for name in names]
 
 
 def _flat(stem: str) -> str:
     return stem.removeprefix("parallel/").replace("/", "-")
 
 
-def take_pair(work: Preparation, files: Sequence[Recognised], rows: Sequence[FileRow]) -> list[Recognised]:
+def take_pair(work: Preparation, rows: Sequence[FileRow]) -> list[FileRow]:
     """Two files that translate each other, line by line: as they are, or prepared."""
     described = work.described
-    order = sorted(zip(files, rows, strict=True), key=lambda each: _order(each[0].language, described))
-    files, rows = [file for file, _ in order], [row for _, row in order]
-    canonical = [file.language for file in files] == ["src", "tgt"] and files[0].name.count("/") == 1
+    first, last = ("src", "source", described.source.lower()), ("tgt", "target", "trg", described.target.lower())
+    # source before target: as the suffixes, or kit.toml, say; else by name
+    rows = sorted(rows, key=lambda r: (0 if r.language in first else 2 if r.language in last else 1, r.language))
+    canonical = [row.language for row in rows] == ["src", "tgt"] and rows[0].name.count("/") == 1
     if not canonical:
-        work.sides.add((files[0].language, files[1].language))
-    decoded = [work.decode(row, file.name) for file, row in order]
-    found = [each for each in decoded if each is not None]
+        work.sides.add((rows[0].language, rows[1].language))
+    found = [each for each in map(work.decode, rows) if each is not None]
     if len(found) < 2:
-        return list(files) if canonical else []
+        return rows if canonical else []
     counts = []
     for each, row in zip(found, rows, strict=True):
         look(row, each.text)
         counts.append(each.text.count("\n") + (not each.text.endswith("\n") and bool(each.text)))
     if counts[0] != counts[1]:
-        what = f"{counts[0]:,} lines, but {files[1].name} has {counts[1]:,}"
+        what = f"{counts[0]:,} lines, but {rows[1].name} has {counts[1]:,}"
         rows[0].refuse(what, "translations are line by line: look where they part")
-        return list(files) if canonical else []
+        return rows if canonical else []
     dirty = any(row.bad or each.encoding != "utf-8" for each, row in zip(found, rows, strict=True))
     running = described.prepare != "no" and any(is_running(each.text) for each in found)
     if canonical and not dirty and not running:
-        return list(files)
+        return rows
     bad = {line for row in rows for line, _ in row.bad}
     sides = [[line for n, line in each.lines() if n not in bad] for each in found]
-    return _write_pair(work, _flat(files[0].stem), rows, sides)
+    return _write_pair(work, _flat(rows[0].stem), rows, sides)
 
 
-def _order(language: str, described: Described) -> tuple[int, str]:
-    """Source before target: as the suffixes, or kit.toml, say; else by name."""
-    first = language in ("src", "source", described.source.lower())
-    last = language in ("tgt", "target", "trg", described.target.lower())
-    return (0 if first else 2 if last else 1), language
-
-
-def _one_file_pairs(work: Preparation, file: Recognised, row: FileRow) -> list[Recognised]:
-    """Translations in one file."""
-    stem = _flat(PurePosixPath(file.name).with_suffix("").as_posix().lower())
-    if file.form == "tmx":
+def _one_file_pairs(work: Preparation, row: FileRow) -> list[FileRow]:
+    stem = _flat(PurePosixPath(row.name).with_suffix("").as_posix().lower())
+    if row.form == "tmx":
         named = (work.described.source, work.described.target)
         codes = named if all(named) and all(name.lower() in LANGUAGES for name in named) else (None, None)
-        left, right = read_tmx(work.folder / file.name, *codes)
+        left, right = read_tmx(work.folder / row.name, *codes)
         row.encoding = "utf-8"
         look(row, "\n".join(left))
         return _write_pair(work, stem, (row, row), (left, right))
-    found = work.decode(row, file.name)
+    found = work.decode(row)
     if found is None:
         return []
     fields = [(n, line.split("\t")) for n, line in found.lines() if line.strip()]
     fields = _without_heading(row, fields)
     bad = [(n, f"{len(parts) - 1} tabs, where one is expected") for n, parts in fields if len(parts) != 2]
-    _leave_out(work, row, bad, len(fields))
-    if row.refused:
+    if not work.leave_out(row, bad, len(fields)):
         return []
     left, right = ([parts[side] for _, parts in fields if len(parts) == 2] for side in (0, 1))
     look(row, "\n".join(left))
@@ -361,25 +353,13 @@ def _without_heading(row: FileRow, fields: list[tuple[int, list[str]]]) -> list[
     return fields
 
 
-def _leave_out(work: Preparation, row: FileRow, bad: list[tuple[int, str]], lines: int) -> None:
-    """Note lines that cannot be used; many of them are too many."""
-    if not bad:
-        return
-    used = not work.strict and len(bad) <= max(_FEW, MOST_BAD * lines)
-    row.bad += bad
-    first = f"line {bad[0][0]}: {bad[0][1]}"
-    what = f"{counted(len(bad), 'bad line')} ({first})"
-    row.problems.append(Problem(f"{what}; left out" if used else what, used=used))
-
-
-def _table(work: Preparation, file: Recognised, row: FileRow) -> list[Recognised]:
-    """Names or glosses: a table with tabs, or with commas."""
-    found = work.decode(row, file.name)
+def _table(work: Preparation, row: FileRow) -> list[FileRow]:
+    found = work.decode(row)
     if found is None:
-        return [file]
+        return [row]
     lines = list(found.lines())
     fields: list[tuple[int, list[str]]]
-    if file.form == "csv":
+    if row.form == "csv":
         mark = max(",;\t", key="\n".join(line for _, line in lines[:50]).count)
         reader = csv.reader([line for _, line in lines], delimiter=mark)
         fields = [(reader.line_num, [cell.strip() for cell in cells]) for cells in reader if any(cells)]
@@ -389,34 +369,33 @@ def _table(work: Preparation, file: Recognised, row: FileRow) -> list[Recognised
     fields = _without_heading(row, fields)
     row.lines, row.script = len(fields), script_of("\n".join(parts[0] for _, parts in fields)[:SAMPLE])
     other = script_of("\n".join(parts[1] for _, parts in fields if len(parts) > 1)[:SAMPLE])
-    if other and other != row.script and file.role == "names":
+    if other and other != row.script and row.role == "names":
         row.script += f" and {other}"
     bad = [
         (n, "a field is empty" if len(parts) > 1 else "no second column")
         for n, parts in fields
         if len(parts) < 2 or not all(part.strip() for part in parts)
     ]
-    if file.form == "csv":
+    if row.form == "csv":
         fields = [(n, [part for part in parts if part]) for n, parts in fields]
         bad = [(n, "no second column") for n, parts in fields if len(parts) < 2]
-    _leave_out(work, row, bad, len(fields))
-    if row.refused or not (row.bad or row.done):
-        return [file]
+    if not work.leave_out(row, bad, len(fields)) or not (row.bad or row.done):
+        return [row]
     wrong = {n for n, _ in bad}
-    work.write(file.name, ["\t".join(parts) for n, parts in fields if n not in wrong])
-    return [file]
+    work.write(row.name, ["\t".join(parts) for n, parts in fields if n not in wrong])
+    return [row]
 
 
-def as_it_is(work: Preparation, file: Recognised, row: FileRow) -> list[Recognised]:
+def as_it_is(work: Preparation, row: FileRow) -> list[FileRow]:
     """A file whose format its step reads; only its encoding is seen to."""
-    found = work.decode(row, file.name)
+    found = work.decode(row)
     if found is not None:
         row.lines = found.text.count("\n")
         if found.encoding != "utf-8":
-            work.write(file.name, [line for _, line in found.lines()])
-    return [file]
+            work.write(row.name, [line for _, line in found.lines()])
+    return [row]
 
 
-TAKERS: dict[str, Callable[[Preparation, Recognised, FileRow], list[Recognised]]] = {
+TAKERS: dict[str, Callable[[Preparation, FileRow], list[FileRow]]] = {
     "text": _text, "interlinear": _interlinear, "parallel": _one_file_pairs, "names": _table, "glosses": _table,
 }  # fmt: skip

@@ -32,7 +32,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path, PurePosixPath
-from typing import Any, NamedTuple
+from typing import Any
 
 from corpuscle.atomic import check_inside
 from corpuscle.errors import InputError
@@ -44,27 +44,14 @@ from corpuscle.text.tables import read_table
 from corpuscle.text.wording import percent
 
 DESCRIPTION = "kit.toml"
-
 _FILES = tomllib.loads(Path(__file__).with_name("files.toml").read_text(encoding="utf-8"))
 ROLES: dict[str, str] = _FILES["roles"]
 """What a file of a kit can be, in words."""
+# names of columns
 HEADINGS = {*_FILES["words"]["headings"].split(), *LANGUAGES, *(name.lower() for name in LANGUAGES.values())}
-"""Names of columns, in lower case."""
 _PACKED = (".gz", ".xz")
 _ASIDE, _NOTES = (tuple(_FILES["words"][name].split()) for name in ("aside", "notes"))
 _POINTERS = {suffix: pointer for suffixes, pointer in _FILES["pointers"].items() for suffix in suffixes.split()}
-
-
-class Recognised(NamedTuple):
-    """A file of a kit: its path within it, its role (None: it plays none, for this ``reason``), its form, and for a
-    side of translations the text it belongs to and the suffix that tells the language."""
-
-    name: str
-    role: str | None
-    form: str = "plain"
-    reason: str = ""
-    stem: str = ""
-    language: str = ""
 
 
 @dataclass(frozen=True)
@@ -98,11 +85,9 @@ class Kit:
     described: Described = Described()
 
     def path(self, name: str) -> Path:
-        """Where a file is read."""
         return self.places.get(name, self.folder / name)
 
     def paths(self, role: str) -> list[str]:
-        """Where the files of a role are."""
         return [str(self.path(name)) for name in self.files.get(role, ())]
 
 
@@ -138,20 +123,17 @@ def read_description(folder: Path) -> Described:
     known = {"title", "encoding", "prepare", "languages", "tiers"}
     if unknown := sorted(set(table) - known):
         raise InputError(path, None, f"unknown key {unknown[0]!r}; it may have {', '.join(sorted(known))}")
-    languages = _strings(path, table.get("languages", {}), "languages", ("text", "source", "target"))
-    tiers = _strings(path, table.get("tiers", {}), "tiers", TIER_ROLES)
-    own = ("title", "encoding", "prepare")
-    plain = _strings(path, {key: table[key] for key in own if key in table}, DESCRIPTION, own)
+    languages = _strings(path, table.pop("languages", {}), "languages", ("text", "source", "target"))
+    tiers = _strings(path, table.pop("tiers", {}), "tiers", TIER_ROLES)
+    plain = _strings(path, table, DESCRIPTION, ("title", "encoding", "prepare"))
     if plain.get("prepare", "auto") not in ("auto", "no", "space", "sentence"):
         raise InputError(path, None, "prepare is auto, no, space or sentence")
     if "encoding" in plain:
         checked_encoding(plain["encoding"])
-    names = {"language": languages.get("text", ""), **{k: languages.get(k, "") for k in ("source", "target")}}
-    return Described(**plain, **names, tiers=tiers)
+    return Described(**plain, language=languages.pop("text", ""), **languages, tiers=tiers)
 
 
 def _strings(path: Path, table: Any, name: str, keys: Iterable[str]) -> dict[str, str]:
-    """A table of strings under known keys."""
     if not isinstance(table, dict) or not all(isinstance(value, str) and value for value in table.values()):
         raise InputError(path, None, f"{name} has strings as values")
     if unknown := sorted(set(table) - set(keys)):
@@ -162,42 +144,42 @@ def _strings(path: Path, table: Any, name: str, keys: Iterable[str]) -> dict[str
 # ---- what is what
 
 
-def _recognise(name: str, has_text: bool) -> Recognised:
+def _recognise(name: str, has_text: bool) -> FileRow:
     """A file by its own path; what belongs together is looked at later."""
     plain = name.lower()[: -3 if name.lower().endswith(_PACKED) else None]
     folder, _, base = plain.rpartition("/")
     top, suffix = folder.partition("/")[0], PurePosixPath(base).suffix
     stem, _, language = plain.removesuffix(".txt").rpartition(".")  # of a side of translations: a.hi, a.hi.txt
     if not folder and base in _FILES["names"]:
-        return Recognised(name, _FILES["names"][base], "csv" if suffix == ".csv" else "plain")
+        return FileRow(name, _FILES["names"][base], "csv" if suffix == ".csv" else "plain")
     if not folder and base == DESCRIPTION:
-        return Recognised(name, "kit", "toml")
+        return FileRow(name, "kit", "toml")
     if not folder and base.startswith(_NOTES) and suffix in (".txt", ".md", ".docx", ".odt", ""):
-        return Recognised(name, None, reason="a note about the kit")
+        return FileRow(name, None, reason="a note about the kit")
     if top in _ASIDE:
-        return Recognised(name, None, reason=f"in {top}/, which is kept aside")
+        return FileRow(name, None, reason=f"in {top}/, which is kept aside")
     if folder == "entities":
-        return Recognised(name, "entities")
+        return FileRow(name, "entities")
     if folder == "links" and suffix in (".src", ".tgt", ".links"):
-        return Recognised(name, "links")
+        return FileRow(name, "links")
     if suffix in _FILES["interlinear"]:
-        return Recognised(name, "interlinear", _FILES["interlinear"][suffix])
+        return FileRow(name, "interlinear", _FILES["interlinear"][suffix])
     if top == "parallel":
         if suffix in (".tsv", ".tmx"):
-            return Recognised(name, "parallel", suffix[1:])
+            return FileRow(name, "parallel", suffix[1:])
         if suffix in _POINTERS or suffix in (".docx", ".odt") or not language:
-            return Recognised(name, None, reason=_reason(name, suffix) or "translations are x.LANGUAGE, .tsv or .tmx")
-        return Recognised(name, "parallel", "side", stem=stem, language=language)
+            return FileRow(name, None, reason=_reason(name, suffix) or "translations are x.LANGUAGE, .tsv or .tmx")
+        return FileRow(name, "parallel", "side", stem=stem, language=language)
     if suffix == ".tmx":
-        return Recognised(name, "parallel", "tmx")
+        return FileRow(name, "parallel", "tmx")
     form = "plain" if suffix == ".txt" else other.name if (other := format_of(plain)) is not None else ""
     if form and (top == "text" or not has_text):
-        return Recognised(name, "text", form)
+        return FileRow(name, "text", form)
     if language in LANGUAGES and (not folder or not has_text):
-        return Recognised(name, "parallel", "side", stem=stem, language=language)
+        return FileRow(name, "parallel", "side", stem=stem, language=language)
     if form:
-        return Recognised(name, None, reason="there is a folder text/, so only text in it is read: move it there")
-    return Recognised(name, None, reason=_reason(name, suffix))
+        return FileRow(name, None, reason="there is a folder text/, so only text in it is read: move it there")
+    return FileRow(name, None, reason=_reason(name, suffix))
 
 
 def _reason(name: str, suffix: str) -> str:
@@ -205,9 +187,9 @@ def _reason(name: str, suffix: str) -> str:
     return pointer.replace("{stem}", PurePosixPath(name).stem).replace("{}", name)
 
 
-def _paired(files: list[Recognised], described: Described) -> list[Recognised]:
+def _paired(files: list[FileRow], described: Described) -> list[FileRow]:
     """Sides of translations with the other side: two languages of a text, or a reason why there is none."""
-    groups: dict[str, list[Recognised]] = {}
+    groups: dict[str, list[FileRow]] = {}
     for file in files:
         if file.form == "side":
             groups.setdefault(file.stem, []).append(file)
@@ -226,13 +208,14 @@ def _paired(files: list[Recognised], described: Described) -> list[Recognised]:
                 reason = f'more than two languages ({both}): name two in kit.toml, [languages] source = "..."'
             elif len(chosen) == 1 and not inside:
                 reason = f"no other language of {PurePosixPath(file.stem).name!r} beside it"
-            result.append(file._replace(role=None, reason=reason) if reason else file)
+            if reason:
+                file.role, file.reason = None, reason
+            result.append(file)
     return sorted(result, key=lambda file: file.name)
 
 
 def _walk(folder: Path, without: Path) -> Iterator[tuple[str, str]]:
-    """All files below a folder, without hidden ones and without one folder, the pack that may lie within its kit; and
-    why one of them is not read: a link that leads elsewhere, a pipe."""
+    """All files below a folder, apart from hidden ones and those in ``without``; and why one is not read, if so."""
     for here, folders, files in os.walk(folder):
         inside = Path(here)
         links = [name for name in folders if (inside / name).is_symlink()]  # which are not walked into
@@ -248,8 +231,8 @@ def _walk(folder: Path, without: Path) -> Iterator[tuple[str, str]]:
                     yield path, why
 
 
-def recognise(folder: AnyPath, pack: AnyPath, described: Described | None = None) -> list[Recognised]:
-    """What every file of a folder is; ``pack`` is where the results go, which is no part of a kit."""
+def recognise(folder: AnyPath, pack: AnyPath, described: Described | None = None) -> list[FileRow]:
+    """What every file of a folder is, apart from those of the pack that may lie within it."""
     root = Path(folder)
     if not root.exists():
         raise InputError(folder, None, "no such folder")
@@ -258,12 +241,11 @@ def recognise(folder: AnyPath, pack: AnyPath, described: Described | None = None
     found = dict(_walk(root, Path(pack).resolve()))
     names = [name for name, why in found.items() if not why]
     has_text = any(name.lower().startswith("text/") for name in names)
-    unread = [Recognised(name, None, reason=why) for name, why in found.items() if why]
+    unread = [FileRow(name, None, reason=why) for name, why in found.items() if why]
     return _paired([*(_recognise(name, has_text) for name in names), *unread], described or Described())
 
 
-def kit_of(folder: Path, files: Iterable[Recognised], **more: Any) -> Kit:
-    """A kit of recognised files."""
+def kit_of(folder: Path, files: Iterable[FileRow], **more: Any) -> Kit:
     by_role: dict[str, list[str]] = {}
     reasons = {}
     for file in files:
@@ -276,8 +258,7 @@ def kit_of(folder: Path, files: Iterable[Recognised], **more: Any) -> Kit:
 
 
 def find_kit(folder: AnyPath, pack: AnyPath) -> Kit:
-    """Look at a folder and say what each of its files is; ``pack`` is where the results go, which is no part of a
-    kit. Files are taken as they are; ``corpuscle.packs.intake`` also prepares them."""
+    """What each file of a folder is, apart from those of the pack within it, as they are (``intake`` prepares them)."""
     return kit_of(Path(folder), recognise(folder, pack))
 
 
@@ -286,8 +267,7 @@ def find_kit(folder: AnyPath, pack: AnyPath) -> Kit:
 
 @dataclass(frozen=True)
 class Problem:
-    """What is wrong with a file, what to do about it (to be copied, where it is a command), and whether the file is
-    used in spite of it."""
+    """What is wrong with a file, how to mend it (perhaps a command), and whether it is used in spite of that."""
 
     what: str
     fix: str = ""
@@ -299,13 +279,20 @@ class Problem:
 
 @dataclass
 class FileRow:
-    """A file of the kit as it was found: ``role`` (None: ``reason``), form, encoding, script, lines, words per line,
-    the share of punctuation that is attached to words, what was done to it, and what is wrong with it."""
+    """A file of a kit as it was found.
+
+    - ``name``: its path in the kit; ``role`` (None: it has none, for this ``reason``); ``form``: of the file;
+    - ``stem``, ``language``: of a side of translations, the text that it belongs to and the suffix of its language;
+    - ``words``: per line; ``attached``: the share of punctuation that is attached to words; ``done``: what was done to
+      it; ``problems``: what is wrong with it; ``bad``: lines that cannot be read, and why.
+    """
 
     name: str
     role: str | None
     form: str = "plain"
     reason: str = ""
+    stem: str = ""
+    language: str = ""
     encoding: str = ""
     script: str = ""
     lines: int = 0
@@ -317,7 +304,6 @@ class FileRow:
     tiers: tuple[TierFound, ...] = ()
 
     def refuse(self, what: str, fix: str = "") -> None:
-        """Note what is wrong with a file that is not used."""
         self.problems.append(Problem(what, fix, used=False))
 
     @property
@@ -336,8 +322,7 @@ class FileRow:
 
 
 def show_rows(rows: Iterable[FileRow], many: int = 30) -> list[tuple[str, ...]]:
-    """The table of files for people; files of one folder that are alike in everything stand together if there are
-    many."""
+    """The table of files for people; if there are many, those that differ only in their names are one row."""
     rows = list(rows)
     groups: dict[tuple[object, ...], list[FileRow]] = {}
     for row in rows:

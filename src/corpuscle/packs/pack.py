@@ -138,11 +138,11 @@ class Pack:
         self.state["steps"][step] = record | {"digest": record_digest(record)}
         self.save()
 
-    def forget(self, step: str, writes: Iterable[str]) -> None:
+    def forget(self, step: str) -> None:
         """Remove what a step has left, which no longer fits the kit."""
-        self.state["steps"].pop(step, None)
+        record = self.state["steps"].pop(step, {"files": ()})
         self.save()
-        for name in writes:
+        for name in record["files"]:
             (self.folder / name).unlink(missing_ok=True)
 
 
@@ -201,11 +201,20 @@ class LoadedPack:
     def __call__(self, text: Text, layers: Iterable[str] | None = None) -> Layers:
         """What the models say about running text, sentences of it, or sentences of words; ``layers``: only these models
         (and ``dictionary``, ``glosses``)."""
-        wanted = None if layers is None else list(layers)
-        for name in wanted or ():
-            if name not in ("dictionary", "glosses"):
-                self.path(name)
-        return layers_of(self, text, wanted)
+        wanted = [*self, *_TABLES] if layers is None else list(layers)
+        for name in wanted:
+            if name not in _TABLES:
+                self.path(name)  # complains about a model that is not there
+        raw, words, offsets = read(self, text)
+        found: dict[str, Any] = {}
+        if words:
+            reading = Reading(self, words, Preprocessing().apply(Corpus.from_sentences(words)))
+            for name in [name for name in LAYERS if name in wanted]:
+                found |= LAYERS[name](reading, self.model(name))
+            for name, attribute in _TABLES.items():
+                if name in wanted and (meanings := getattr(self, attribute)):
+                    found[name] = [[meanings.get(word) for word in sentence] for sentence in words]
+        return Layers(raw, words, offsets, found)
 
     @cached_property
     def translations(self) -> Mapping[str, str]:
@@ -255,6 +264,7 @@ class LoadedPack:
 
 Text = str | Sequence[str] | Sequence[Sequence[str]]  # running text, sentences of running text, or sentences of words
 _TREE = ("tags", "xpos", "features", "lemmas")
+_TABLES = {"dictionary": "translations", "glosses": "glosses"}  # layer -> attribute of a pack
 _TOPICS, _TYPICAL = 3, 5
 
 
@@ -318,7 +328,6 @@ class Reading:
 
     @property
     def bank(self) -> Treebank:
-        """As a treebank without annotation."""
         return Treebank.from_sentences(self.words)
 
     def by_sentence(self, values: list[Any]) -> list[list[Any]]:
@@ -359,23 +368,6 @@ def _segmented(pack: LoadedPack, text: str, sentences: list[list[tuple[int, int]
             words.append((begin, at))
         result.append(words)
     return result
-
-
-def layers_of(pack: LoadedPack, text: Text, names: Iterable[str] | None = None) -> Layers:
-    """What the models of a pack say about a text; ``names``: only these models."""
-    raw, words, offsets = read(pack, text)
-    layers: dict[str, Any] = {}
-    if words:
-        reading = Reading(pack, words, Preprocessing().apply(Corpus.from_sentences(words)))
-        for name in [name for name in LAYERS if name in pack and (names is None or name in names)]:
-            layers |= LAYERS[name](reading, pack.model(name))
-        for name, meanings in ("dictionary", pack.translations), ("glosses", pack.glosses):
-            if meanings and (names is None or name in names):
-                layers[name] = [[meanings.get(word) for word in sentence] for sentence in words]
-    return Layers(raw, words, offsets, layers)
-
-
-# ---- what each model says
 
 
 def _surprisal(reading: Reading, model: Any) -> dict[str, Any]:

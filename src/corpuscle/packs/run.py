@@ -30,15 +30,15 @@ from corpuscle.errors import InputError, Interrupted
 from corpuscle.memory import physical
 from corpuscle.model import source_date
 from corpuscle.packs.chapter import Chapter
-from corpuscle.packs.crew import Course, Ended, Helper, Plan, crew, perform
+from corpuscle.packs.crew import Ended, Helper, Plan, crew, perform
 from corpuscle.packs.intake import PREPARED, Intake, take_in
 from corpuscle.packs.kit import ROLES
-from corpuscle.packs.pack import Pack, record_digest, write_json
-from corpuscle.packs.report import Section, render
+from corpuscle.packs.pack import Pack, record_digest
+from corpuscle.packs.report import Report, Section
 from corpuscle.packs.step import Job, LeftOut, Step
-from corpuscle.progress import clock, complain, say
+from corpuscle.progress import Course, clock, complain, say
 from corpuscle.scale import default_workers
-from corpuscle.text.files import AnyPath, write_atomically
+from corpuscle.text.files import AnyPath
 from corpuscle.text.tables import write_table
 from corpuscle.text.wording import counted
 
@@ -47,10 +47,8 @@ STEPS: tuple[Step, ...] = tuple(find(place) for task in TASKS.values() for place
 
 _MOST_SHOWN = 20  # errors of a step, and lines about files before learning begins
 _WORTH_SHARING = 50_000  # bytes of a kit; with fewer, starting another process takes longer than it saves
-_BYTES_A_PROCESS, _BYTES_A_BYTE = (
-    500_000_000,
-    150,
-)  # at most this much memory for a process, and for each byte of the kit
+_BYTES_A_PROCESS, _BYTES_A_BYTE = 500_000_000, 150  # memory of a process at most, and more for each byte of the kit
+_FIRST = ("interlinear", "segment", "lm", "align", "names", "translate")  # what most people have files for
 
 
 @dataclass(frozen=True)
@@ -108,18 +106,17 @@ def learn(
             raise InputError(intake.kit.folder, None, _nothing_usable(intake, steps))
         target.create()
         intake = intake.moved(Path(temporary) / PREPARED, target.folder / PREPARED)
-    found = intake.kit
     glosses = target.folder / "glosses.tsv"
     glosses.unlink(missing_ok=True)
     if intake.glosses:
         write_table(glosses, (), intake.glosses)
     refused = _say_what_was_found(intake)
-    target.state |= {"kit": str(found.folder), "seed": seed}
-    for name in [name for name in target.state["steps"] if name not in {step.name for step in possible}]:
-        target.forget(name, target.state["steps"][name]["files"])
+    target.state |= {"kit": str(intake.kit.folder), "seed": seed}
+    for name in target.state["steps"].keys() - {step.name for step in possible}:
+        target.forget(name)
 
-    job = Job(found, target.folder, seed, workers, cluster)
-    run = _Run(intake, target, job, possible, _check(possible, job, target))
+    job = Job(intake.kit, target.folder, seed, workers, cluster)
+    run = _Run(intake, target, job, possible)
     say(" · ".join([f"learning {counted(len(possible) - len(run.failed), 'thing')}", *_amounts(intake)]))
     run.do_all()
     done = target.state["steps"]
@@ -128,10 +125,10 @@ def learn(
     report = run.write_report()
     if run.bugs:
         raise run.bugs[0]
-    if not run.learned and not run.failed:
+    if not run.sections and not run.failed:
         raise next(iter(run.left_out.values()))
     reasons = {name: reason.reason for name, reason in run.left_out.items()}
-    chapters = {each.step.name: each.chapter for each in run.sections()}
+    chapters = {step.name: run.sections[step.name].chapter for step in possible if step.name in run.sections}
     kept = tuple(step.name for step in possible if step.name in run.kept)
     return Outcome(target.folder, report, chapters, kept, reasons, run.failed, refused, clock() - began)
 
@@ -140,20 +137,38 @@ class _Run:
     """The steps of a run, and how they end. ``failed``: their errors, also of steps that come after a failed one;
     ``bugs``: the errors that are ours."""
 
-    def __init__(self, intake: Intake, target: Pack, job: Job, steps: Sequence[Step], failed: dict[str, list[str]]):
-        self.intake, self.target, self.job, self.steps, self.failed = intake, target, job, steps, failed
+    def __init__(self, intake: Intake, target: Pack, job: Job, steps: Sequence[Step]):
+        self.intake, self.target, self.job, self.steps = intake, target, job, steps
         self.kept: set[str] = set()
-        self.learned: set[str] = set()
         self.left_out: dict[str, LeftOut] = {}
         self.bugs: list[BaseException] = []
-        self._sections: dict[str, Section] = {}
+        self.sections: dict[str, Section] = {}
         self._lock = threading.RLock()
+        self.failed = self._wrong_files()
+
+    def _wrong_files(self) -> dict[str, list[str]]:
+        """The errors in the files of steps that are still to be done, each of which is shown once."""
+        failed = {}
+        for step in self.steps:
+            try:
+                wrong = [] if self._is_done(step) else step.check(self.job)
+            except LeftOut:  # the step will say so
+                continue
+            except InputError as error:  # a file that cannot be opened
+                wrong = [error]
+            if wrong:
+                failed[step.name] = list(map(str, wrong[:_MOST_SHOWN]))
+            if len(wrong) > _MOST_SHOWN:
+                failed[step.name].append(f"{wrong[-1].path}: {len(wrong) - _MOST_SHOWN:,} more errors")
+        for message in dict.fromkeys(message for messages in failed.values() for message in messages):
+            complain(message)
+        return failed
 
     def do_all(self) -> None:
-        """Do every step that is not done yet."""
-        sound = sorted((step for step in self.steps if step.name not in self.failed), key=_rank)
-        plan, self.course = Plan(sound), Course(sound)
-        helpers = [Helper(STEPS, self.job, self.course.tell) for _ in range(self._more())]
+        sound = [step for step in self.steps if step.name not in self.failed]
+        sound.sort(key=lambda step: _FIRST.index(step.name) if step.name in _FIRST else len(_FIRST))
+        plan, self.course = Plan(sound), Course({step.name: step.title for step in sound})
+        helpers = [Helper(STEPS, self.job, self.course.tell) for _ in range(self._more_processes())]
         with self.course:
             try:
                 with crew(plan, helpers, self._do):
@@ -163,31 +178,45 @@ class _Run:
                         self.course.mine = ""
                         plan.end(step)
             except (KeyboardInterrupt, Interrupted):
-                done = [step.title.lower() for step in self.steps if step.name in self.learned]
+                done = [step.title.lower() for step in self.steps if step.name in self.sections]
                 finished = f"finished: {', '.join(done)}" if done else "nothing is finished yet"
                 raise Interrupted(f"stopped ({finished}); the same command goes on from here") from None
 
-    def _more(self) -> int:
+    def _more_processes(self) -> int:
         """How many processes beside this one are worth it, and have the memory."""
         size = sum(os.path.getsize(self.job.kit.path(name)) for names in self.job.kit.files.values() for name in names)
-        todo = sum(not _is_done(step, self.job, self.target) for step in self.steps)
+        todo = sum(not self._is_done(step) for step in self.steps)
         if self.job.workers["cluster"] is not None or is_temporary or size < _WORTH_SHARING:
             return 0
         room = int(physical() // (_BYTES_A_PROCESS + _BYTES_A_BYTE * size))
         return max(0, min(self.job.workers["workers"] or default_workers(), room, todo) - 1)
+
+    def _fingerprint(self, step: Step) -> str:
+        """Changes whenever the step could give another result."""
+        job, before = self.job, {name: (self.target.done(name) or {}).get("fingerprint") for name in step.after}
+        files, names = job.hashes((*step.needs, *step.wants)), job.kit.languages if "parallel" in step.needs else {}
+        facts = [step.name, step.version, __version__, job.seed, dict(step.settings), files, before, dict(names)]
+        return hashlib.blake2b(json.dumps(facts, sort_keys=True).encode(), digest_size=16).hexdigest()
+
+    def _is_done(self, step: Step) -> bool:
+        """Whether a step need not be done again: neither input nor files have changed, and its findings can be read."""
+        record, fingerprint = self.target.done(step.name), self._fingerprint(step)
+        if record is None or record.get("fingerprint") != fingerprint or record.get("digest") != record_digest(record):
+            return False
+        return not any(self.target.changed(record)) and step.read(record) is not None
 
     def _do(self, step: Step, work: Callable[[Step], Ended]) -> None:
         """Do a step unless it is done, or cannot be done; write down how it ended, and the report."""
         with self._lock:
             if before := [name for name in step.after if name in self.failed]:
                 self.failed[step.name] = self.failed[before[0]]
-                self.course.end(step, "failed", text=f"it needs {before[0]}")
+                self.course.end(step.name, "failed", text=f"it needs {before[0]}")
                 return
-            if _is_done(step, self.job, self.target):
+            if self._is_done(step):
                 self.kept.add(step.name)
-                self._took(step, "kept")
+                self._add_section(step, "kept")
                 return
-            self.course.begin(step)
+            self.course.begin(step.name)
         ended = work(step)
         with self._lock:
             self._write_down(step, ended)
@@ -195,8 +224,12 @@ class _Run:
     def _write_down(self, step: Step, ended: Ended) -> None:
         error = ended.error
         if ended.facts is not None:
-            _record(step, self.job, self.target, ended.facts)
-            self._took(step, "done", ended.facts["seconds"])
+            self.target.record(
+                step.name, step.writes, fingerprint=self._fingerprint(step), version=step.version,
+                settings=dict(step.settings), finished=(source_date() or datetime.now(UTC)).strftime("%Y-%m-%d"),
+                **ended.facts,
+            )  # fmt: skip
+            self._add_section(step, "done", ended.facts["seconds"])
             for note in ended.facts["notes"]:
                 say(f"note: {note}")
             self.write_report(unfinished=True)
@@ -204,61 +237,29 @@ class _Run:
             raise error
         elif isinstance(error, LeftOut):
             self.left_out[step.name] = error
-            self.target.forget(step.name, (self.target.done(step.name) or {"files": ()})["files"])
-            self.course.end(step, "left out", text=str(error))
+            self.target.forget(step.name)
+            self.course.end(step.name, "left out", text=str(error))
         elif ended.bug:
             assert error is not None
             error.add_note(ended.bug)
             self.failed[step.name] = [f"internal error: {type(error).__name__}: {error}"]
-            self.course.end(step, "failed", text=self.failed[step.name][0])
+            self.course.end(step.name, "failed", text=self.failed[step.name][0])
             self.bugs.append(error)
         else:
             self.failed[step.name] = [str(error) or "out of memory"]
-            self.course.end(step, "failed")
+            self.course.end(step.name, "failed")
             complain(error)
 
-    def _took(self, step: Step, how: str, seconds: float | None = None) -> None:
-        """A step has its chapter."""
-        self.learned.add(step.name)
-        section = self._sections[step.name] = Section.of(step, self.target.state["steps"][step.name])
-        self.course.end(step, how, seconds, section.chapter.headline)
-
-    def sections(self) -> list[Section]:
-        return [self._sections[step.name] for step in self.steps if step.name in self.learned]
+    def _add_section(self, step: Step, how: str, seconds: float | None = None) -> None:
+        section = self.sections[step.name] = Section.of(step, self.target.state["steps"][step.name])
+        self.course.end(step.name, how, seconds, section.chapter.headline)
 
     def write_report(self, unfinished: bool = False) -> Path:
-        omitted = [(step, self.left_out[step.name].reason) for step in self.steps if step.name in self.left_out]
-        missing = [(step, self.failed[step.name]) for step in self.steps if step.name in self.failed]
-        waiting = len(self.steps) - len(self.learned) - len(omitted) - len(missing) if unfinished else 0
-        return _write_report(self.intake, self.target, self.sections(), omitted, missing, waiting)
-
-
-_FIRST = ("interlinear", "segment", "lm", "align", "names", "translate")
-
-
-def _rank(step: Step) -> int:
-    """What most people have comes first; the rest keeps its order."""
-    return _FIRST.index(step.name) if step.name in _FIRST else len(_FIRST)
-
-
-def _check(steps: Sequence[Step], job: Job, target: Pack) -> dict[str, list[str]]:
-    """The errors in the files of steps that are still to be done, each of which is shown once."""
-    failed = {}
-    for step in steps:
-        try:
-            done = _is_done(step, job, target)
-            wrong = [] if done else step.check(job)
-        except LeftOut:  # the step will say so
-            continue
-        except InputError as error:  # a file that cannot be opened
-            wrong = [error]
-        if wrong:
-            failed[step.name] = list(map(str, wrong[:_MOST_SHOWN]))
-        if len(wrong) > _MOST_SHOWN:
-            failed[step.name].append(f"{wrong[-1].path}: {len(wrong) - _MOST_SHOWN:,} more errors")
-    for message in dict.fromkeys(message for messages in failed.values() for message in messages):
-        complain(message)
-    return failed
+        sections = [self.sections[step.name] for step in self.steps if step.name in self.sections]
+        left_out = [(step, self.left_out[step.name].reason) for step in self.steps if step.name in self.left_out]
+        failed = [(step, self.failed[step.name]) for step in self.steps if step.name in self.failed]
+        waiting = len(self.steps) - len(sections) - len(left_out) - len(failed) if unfinished else 0
+        return Report(self.intake, self.target, sections, left_out, failed, waiting).write()
 
 
 def _say_what_was_found(intake: Intake) -> tuple[str, ...]:
@@ -323,55 +324,3 @@ def _nothing_usable(intake: Intake, steps: Sequence[Step]) -> str:
     found = f"{others} other files" if others else "no files"
     wrong = next((f" ({row.name}: {problem})" for row in intake.rows for problem in row.problems), "")
     return f"nothing to learn from: there is no {' or '.join(useful)} (text/*.txt), and {found}{wrong}"
-
-
-def _fingerprint(step: Step, job: Job, target: Pack) -> str:
-    """Changes whenever the step could give another result."""
-    before = {name: (target.done(name) or {}).get("fingerprint") for name in step.after}
-    files = job.hashes((*step.needs, *step.wants))
-    names = job.kit.languages if "parallel" in step.needs else {}
-    facts = [step.name, step.version, __version__, job.seed, dict(step.settings), files, before, dict(names)]
-    return hashlib.blake2b(json.dumps(facts, sort_keys=True).encode(), digest_size=16).hexdigest()
-
-
-def _is_done(step: Step, job: Job, target: Pack) -> bool:
-    """Whether a step need not be done again: neither input nor files have changed, and what was found can be read."""
-    record, fingerprint = target.done(step.name), _fingerprint(step, job, target)
-    if record is None or record.get("fingerprint") != fingerprint or record.get("digest") != record_digest(record):
-        return False
-    return not any(target.changed(record)) and step.read(record) is not None
-
-
-def _record(step: Step, job: Job, target: Pack, facts: Mapping[str, Any]) -> None:
-    """Write down what a step has done."""
-    today = (source_date() or datetime.now(UTC)).strftime("%Y-%m-%d")
-    target.record(
-        step.name, step.writes, fingerprint=_fingerprint(step, job, target), version=step.version,
-        settings=dict(step.settings), finished=today, **facts,
-    )  # fmt: skip
-
-
-def _write_report(
-    intake: Intake,
-    target: Pack,
-    sections: Sequence[Section],
-    left_out: Sequence[tuple[Step, str]],
-    failed: Sequence[tuple[Step, list[str]]],
-    waiting: int,
-) -> Path:
-    """``waiting``: how many steps there are still to come."""
-    kit, used = intake.kit, {role for each in sections for role in each.used}
-    unused = [(name, ROLES[role]) for role, names in kit.files.items() if role not in used for name in names]
-    unused += list(kit.reasons.items())
-    write_json(target.folder / "report.json", {
-        "corpuscle": __version__, "kit": str(kit.folder), "seed": target.state["seed"],
-        "files": {role: list(names) for role, names in sorted(kit.files.items()) if role in used},
-        "not_used": sorted(name for name, _ in unused), "intake": [row.to_json() for row in intake.rows],
-        "languages": dict(kit.languages), "steps": {each.step.name: each.record for each in sections},
-        "left_out": {step.name: reason for step, reason in left_out},
-        "failed": {step.name: errors for step, errors in failed},
-    })  # fmt: skip
-    path = target.folder / "report.html"
-    with write_atomically(path, "w") as file:
-        file.write(render(intake, target, sections, sorted(unused), left_out, failed, waiting))
-    return path

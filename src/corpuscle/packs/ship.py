@@ -25,7 +25,7 @@ from corpuscle.packs.pack import Pack, record_digest
 from corpuscle.packs.step import Job
 from corpuscle.text import read_text
 from corpuscle.text.files import AnyPath, reading, write_atomically
-from corpuscle.text.html import Html, element, p
+from corpuscle.text.html import Html, div, element, p
 from corpuscle.text.scripts import direction
 from corpuscle.text.wording import counted
 
@@ -34,8 +34,7 @@ _REPORTS = ("report.html", "report.json")
 _FIRST_DATE = (1980, 1, 1, 0, 0, 0)
 MOST_MEMBERS = 10_000
 _LONGEST_SUMS = 4 << 20
-_SMALL, _RATIO = 1 << 30, 50
-"""An archive may unpack to a gigabyte, or to fifty times its own size if that is more."""
+_SMALL, _RATIO = 1 << 30, 50  # an archive may unpack to a gigabyte, or to fifty times its own size if that is more
 SCRIPT = Path(__file__).with_name("concordance.js")
 _LONGEST = 2000  # characters of a sentence; what is longer is no sentence
 Line = tuple[str, str, str]  # a sentence, its translation if there is one, and the way its letters run
@@ -62,9 +61,7 @@ def shipped(pack: Pack) -> list[str]:
 
 def problems(path: AnyPath) -> list[str]:
     """What is wrong with a pack, a folder or an exported file: ``FILE: reason``, one after the other."""
-    if Path(path).is_file():
-        return list(_problems_of_archive(path))
-    return list(_problems_of_folder(open_pack(path)))
+    return list(_problems_of_archive(path) if Path(path).is_file() else _problems_of_folder(open_pack(path)))
 
 
 def _problems_of_folder(pack: Pack) -> Iterator[str]:
@@ -150,20 +147,20 @@ def export(folder: AnyPath, output: AnyPath) -> dict[str, int]:
     state = (json.dumps(pack.state | kit, ensure_ascii=False, indent=1) + "\n").encode("utf-8", "backslashreplace")
     stamp = _FIRST_DATE if date is None else max(_FIRST_DATE, date.timetuple()[:6])
     with write_atomically(output) as file, zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=6) as archive:
+
+        def add(name: str, content: bytes) -> None:
+            entry = zipfile.ZipInfo(name, stamp)
+            entry.compress_type, entry.create_system, entry.external_attr = zipfile.ZIP_DEFLATED, 3, 0o644 << 16
+            archive.writestr(entry, content)
+
         for name in shipped(pack):
             content = state if name == "state.json" else (pack.folder / name).read_bytes()
             sums[name] = hashlib.sha256(content).hexdigest()
             total += len(content)
-            archive.writestr(_entry(name, stamp), content)
+            add(name, content)
         listed = "".join(f"{digest}  {name}\n" for name, digest in sorted(sums.items()))
-        archive.writestr(_entry(SUMS, stamp), listed.encode())
+        add(SUMS, listed.encode())
     return {"files": len(sums), "bytes": total}
-
-
-def _entry(name: str, stamp: tuple[Any, ...]) -> zipfile.ZipInfo:
-    entry = zipfile.ZipInfo(name, stamp)
-    entry.compress_type, entry.create_system, entry.external_attr = zipfile.ZIP_DEFLATED, 3, 0o644 << 16
-    return entry
 
 
 # ---- diff
@@ -244,7 +241,7 @@ def _lines(pack: Pack) -> Iterator[Line]:
     kit = find_kit(pack.state.get("kit", ""), pack.folder)
     if not kit.files.get("text") and not kit.files.get("parallel"):
         raise InputError(kit.folder, None, "there is no text in the kit")
-    bitext = Job(kit, pack.folder, 1, None).parallel.bitext if kit.files.get("parallel") else ()
+    bitext = Job(kit, pack.folder, 1, None).parallel if kit.files.get("parallel") else ()
     text = ((words, list[str]()) for path in kit.paths("text") for words in read_text(path, blank="document"))
     for words, translation in chain(bitext, text):
         sentence = " ".join(words)
@@ -255,8 +252,6 @@ def _lines(pack: Pack) -> Iterator[Line]:
 def _concordance(lines: list[Line]) -> Html:
     search = element("label", "Word ", element("input", id="find", type="search", autocomplete="off", dir="auto"))
     said = p(f"{counted(len(lines), 'sentence')}. A translation, where there is one, appears under the pointer.")
-    found = element("div", element("table", element("tbody", id="found"), class_="concordance"), class_="wide")
-    return page.document(
-        "Concordance", element("h1", "Concordance"), said, p(search), p(id="said", class_="note", role="status"), found,
-        script=SCRIPT.read_text(encoding="utf-8"), data=lines,
-    )  # fmt: skip
+    found = div(element("table", element("tbody", id="found"), class_="concordance"), class_="wide")
+    parts = [element("h1", "Concordance"), said, p(search), p(id="said", class_="note", role="status"), found]
+    return page.document("Concordance", *parts, script=SCRIPT.read_text(encoding="utf-8"), data=lines)

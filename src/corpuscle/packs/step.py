@@ -11,12 +11,13 @@ Steps share a job: the kit, the pack's folder, and the text, read and split once
 from __future__ import annotations
 
 import tomllib
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -24,8 +25,8 @@ from corpuscle.errors import InputError, UnfitData
 from corpuscle.packs.chapter import Findings
 from corpuscle.packs.kit import Kit, content_hash, second_columns, shown_name
 from corpuscle.text import Bitext, read_bitext, read_conllu, read_text
-from corpuscle.text.corpus import Corpus, characters_of_types, starts_of
-from corpuscle.text.files import AnyPath, read_blocks, read_lines
+from corpuscle.text.corpus import Corpus, characters_of_types
+from corpuscle.text.files import AnyPath
 from corpuscle.text.heldout import Split, held_sentences, split
 from corpuscle.text.treebank import Treebank
 from corpuscle.text.vocab import FIRST
@@ -35,8 +36,8 @@ Settings = Mapping[str, Any]
 
 
 class LeftOut(InputError):
-    """Raised by a step whose files do not hold enough to learn from, or do not need it: it is left out, and the report
-    says why. A run in which nothing is learned ends with the first of these as its error."""
+    """Raised by a step whose files are too few, or do not need it: the report says so. A run without any other steps
+    ends with the first of these as its error."""
 
 
 @contextmanager
@@ -131,29 +132,13 @@ def declared(
     findings: type[Findings], **more: Any,
 ) -> Step:  # fmt: skip
     """A step of this package; what people read about it, and what it needs, stands in ``steps.toml``."""
-    said: dict[str, Any] = _DECLARED[name]
-    facts: dict[str, Any] = {key: tuple(each) if isinstance(each, list) else each for key, each in said.items()}
+    facts: dict[str, Any] = {k: tuple(each) if isinstance(each, list) else each for k, each in _DECLARED[name].items()}
     return Step(name=name, version=version, writes=writes, learn=learn, findings=findings, **facts, **more)
 
 
 FEWEST_SENTENCES = 20  # with fewer, a tenth held out says nothing
 FEWEST_SPACES = 0.02  # a text with a smaller share of spaces among its characters is taken to be written without them
-_SPACES = " \t\n\v\f\r"
-
 SEGMENTED = "segmented.txt"  # where the segmenter writes the words of such a text, in the pack
-
-
-class Parallel(NamedTuple):
-    """All sentence pairs of a kit; ``files``: the source file of each part and how many pairs it has."""
-
-    bitext: Bitext
-    files: list[tuple[str, int]]
-
-    def place(self, pair: int) -> tuple[str, int]:
-        """The source file of a pair, and its line there, counted from 1."""
-        starts = starts_of(count for _, count in self.files)
-        part = int(np.searchsorted(starts, pair, side="right")) - 1
-        return self.files[part][0], pair - int(starts[part]) + 1
 
 
 class Job:
@@ -166,7 +151,7 @@ class Job:
         self.kit, self.pack, self.seed = kit, pack, seed
         self.workers: dict[str, Any] = {"workers": workers, "cluster": cluster}
         self.common: dict[str, Any] = {"seed": seed, **self.workers}
-        self._hashes: dict[str, str] = {}
+        self._hash = cache(content_hash)
 
     def __repr__(self) -> str:
         return f"<Job: a pack {self.pack} of {self.kit!r}>"
@@ -174,22 +159,19 @@ class Job:
     def hashes(self, roles: tuple[str, ...]) -> dict[str, str]:
         """A hash of the content of every file of some roles; each file is read once a run."""
         names = [name for role in roles for name in sorted(self.kit.files.get(role, ()))]
-        self._hashes |= {name: content_hash(self.kit.path(name)) for name in names if name not in self._hashes}
-        return {name: self._hashes[name] for name in names}
+        return {name: self._hash(self.kit.path(name)) for name in names}
 
     def fit(self, model: Any, *material: Any, name: str, save: bool = False) -> Any:
         """Fit a model to its material and return it; ``save`` also writes it, to ``name`` in the pack.
 
         Unfinished work on that file goes on, unless it was done on other data or by another rule.
         """
-        path, checkpoint = self.pack / name, None
+        path = self.pack / name
         partial = path.with_name(path.name + ".partial")
-        if partial.exists():
-            try:
-                checkpoint = model.checkpoint(*material, path, True)
-            except InputError:
-                partial.unlink()
-        if checkpoint is None:
+        try:
+            checkpoint = model.checkpoint(*material, path, partial.exists())
+        except InputError:
+            partial.unlink(missing_ok=True)
             checkpoint = model.checkpoint(*material, path, False)
         with checkpoint:
             model.fit(*material, checkpoint=checkpoint)
@@ -200,9 +182,9 @@ class Job:
     def measured(
         self, fit: Callable[[Any], Any], data: Any, held: np.ndarray, *, file: str, path: AnyPath
     ) -> tuple[Any, Any, Any, Any]:
-        """Fit a model to data without those that are held out (bool, one an item), so that it can be measured on them;
-        then one to everything, which is saved to ``file`` in the pack. ``path``: where the data came from. Returns the
-        first model, what it has learned from, what is held out, and the model of everything."""
+        """Fit a model to data without the items that are held out (bool), to be measured on them, and one to all data,
+        which is saved to ``file``. Returns the first model, its training data, the held-out data, and the other model.
+        """
         train, test = data.select(np.flatnonzero(~held)), data.select(np.flatnonzero(held))
         with naming(path):
             model, final = fit(train), fit(data)
@@ -226,7 +208,6 @@ class Job:
 
     @cached_property
     def letters(self) -> int:
-        """How many characters the words of the text have."""
         return int(characters_of_types(self.raw.vocab) @ self.raw.vocab.counts[FIRST:])
 
     @property
@@ -237,12 +218,10 @@ class Job:
 
     @cached_property
     def glosses(self) -> dict[str, str]:
-        """Words and what they mean, as the kit says."""
         return second_columns(self.pack / "glosses.tsv")
 
     @property
     def unspaced(self) -> bool:
-        """Whether the words of the text are still to be found."""
         return self.share_of_spaces < FEWEST_SPACES
 
     @cached_property
@@ -253,11 +232,11 @@ class Job:
 
     def document_names(self) -> list[str]:
         """The documents of the text by file, with the line where each begins if there are several in the file."""
-        names: list[str] = []
-        for path in self.kit.paths("text"):
-            lines, name = [block[0][0] for block in read_blocks(path, _SPACES)], shown_name(path)
-            names += [name] if len(lines) == 1 else [f"{name}:{line}" for line in lines]
-        return names
+        origin, starts = self.raw.origin, self.raw.document_starts
+        assert origin is not None and starts is not None
+        places = [origin.place(start) for start in starts[:-1].tolist()]
+        of_file = Counter(path for path, _ in places)
+        return [shown_name(path) + (f":{line}" if of_file[path] > 1 else "") for path, line in places]
 
     @cached_property
     def split(self) -> Split:
@@ -285,11 +264,9 @@ class Job:
         sides: dict[str, dict[str, str]] = {}
         wrong: list[InputError] = []
         for path in self.kit.paths("parallel"):
-            name = Path(path).name.removesuffix(".gz").removesuffix(".xz")
-            stem, _, side = name.rpartition(".")
-            if side in sides.setdefault(stem, {}):
-                also = Path(sides[stem][side]).name
-                wrong.append(InputError(path, None, f"there is also {also}; which one is meant?"))
+            stem, _, side = Path(path).name.removesuffix(".gz").removesuffix(".xz").rpartition(".")
+            if other := sides.setdefault(stem, {}).get(side):
+                wrong.append(InputError(path, None, f"there is also {Path(other).name}; which one is meant?"))
             sides[stem][side] = path
         for stem, found in sides.items():
             if len(found) == 1:
@@ -305,21 +282,8 @@ class Job:
         return wrong
 
     @cached_property
-    def parallel(self) -> Parallel:
+    def parallel(self) -> Bitext:
         """The pairs of all ``parallel/NAME.src`` with ``parallel/NAME.tgt``, by name."""
         pairs, _ = self._sides()
         parts = [read_bitext(*paths) for paths in pairs]
-        files = list(zip((shown_name(source) for source, _ in pairs), map(len, parts), strict=True))
-        if len(parts) == 1:
-            return Parallel(parts[0], files)
-        return Parallel(Bitext(*(read_text(*paths) for paths in zip(*pairs, strict=True))), files)
-
-    def place(self, sentence: int) -> tuple[str | None, int | None]:
-        """File and line of a sentence of the text, for errors."""
-        for path in self.kit.paths("text"):
-            for line, content in read_lines(path):
-                if content.strip(_SPACES):
-                    if sentence == 0:
-                        return path, line
-                    sentence -= 1
-        return None, None
+        return parts[0] if len(parts) == 1 else Bitext(*(read_text(*paths) for paths in zip(*pairs, strict=True)))

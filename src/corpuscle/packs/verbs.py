@@ -14,29 +14,20 @@ def _folder(**facts: Any) -> Any:
     return path(offers="dir", **facts)
 
 
-# ---- learning
-
-
 def _checked(kit: str | None, pack: str, encoding: str | None, strict: bool) -> Answer:
-    """The table of the files of a kit."""
     from pathlib import Path
     from tempfile import TemporaryDirectory
 
     from corpuscle.packs.intake import take_in
     from corpuscle.packs.kit import show_rows
-    from corpuscle.progress import one_line
+    from corpuscle.progress import aligned, one_line
 
     if kit is None:
         raise SettingError("--check looks at a kit: give its folder")
     with TemporaryDirectory() as temporary:
         intake = take_in(kit, pack, Path(temporary) / "prepared", encoding=encoding, strict=strict)
     heading = ("file", "role", "encoding", "script", "lines", "words/line", "attached", "what is said about it")
-    table = [heading, *show_rows(intake.rows)]
-    widths = [max(len(row[i]) for row in table) for i in range(len(heading) - 1)]
-    lines = [
-        one_line("  ".join([*(cell.ljust(width) for cell, width in zip(row, widths, strict=False)), row[-1]]))
-        for row in table
-    ]
+    lines = aligned([heading, *show_rows(intake.rows)])
     lines += [one_line(f"{row.name}:{line}: {why}") for row in intake.rows for line, why in row.bad[:5]]
     roles = {role: len(names) for role, names in intake.kit.files.items()}
     wrong = [row for row in intake.rows if row.refused]
@@ -83,9 +74,6 @@ def learn(
         lines.append(f"missing: {', '.join(outcome.failed)}; the report says why")
     code = 2 if outcome.failed or outcome.refused else 0
     return Answer(outcome.to_json(), "\n".join([*lines, f"report: {outcome.report}"]), code=code)
-
-
-# ---- packs
 
 
 @verb("pack", "pack verify pack")

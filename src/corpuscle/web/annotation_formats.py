@@ -19,21 +19,22 @@ from pathlib import Path
 from typing import Any
 
 from corpuscle.errors import InputError, SettingError
+from corpuscle.text.files import write_atomically
 
 Value = Mapping[str, Any]
 _COLUMNS = {"lemma": "lemmas", "upos": "tags", "xpos": "xpos", "feats": "features", "deprel": "relations"}
-_MOST = 1000
-"""Words of a sentence."""
+_MOST = 1000  # words of a sentence
 
 
 @dataclass(frozen=True)
 class Layer:
-    """``check``: the text that a value is about, or ``SettingError``; ``units``: what annotators agree on, unit by
-    unit; ``write``: values into the files of a kit, whose names it returns."""
+    """``files``: of a kit, where annotations go; ``check``: the text that a value is about, or ``SettingError``;
+    ``units``: what annotators agree on, unit by unit; ``write``: values into those files."""
 
+    files: tuple[str, ...]
     check: Callable[[Value], str]
     units: Callable[[Value], list[Any]]
-    write: Callable[[Path, Sequence[Value]], list[str]]
+    write: Callable[[Path, Sequence[Value]], None]
 
 
 def _words(value: Value, name: str = "words", spaces: bool = False) -> list[str]:
@@ -68,14 +69,11 @@ def _gaps(value: Value) -> list[bool]:
     return [edge == len(word) for word in value["words"] for edge in range(1, len(word) + 1)][:-1]
 
 
-def _write_segment(kit: Path, values: Sequence[Value]) -> list[str]:
+def _write_segment(kit: Path, values: Sequence[Value]) -> None:
     _write_lines(kit / "segmented.txt", [" ".join(value["words"]) for value in values])
-    return ["segmented.txt"]
 
 
 def _write_lines(path: Path, lines: Sequence[str]) -> None:
-    from corpuscle.text.files import write_atomically
-
     with write_atomically(path, "w") as file:
         file.writelines(f"{line}\n" for line in lines)
 
@@ -124,8 +122,10 @@ def _tagged(value: Value) -> list[Any]:
     return [tuple(word.get(name, "_") for name in ("head", *_COLUMNS)) for word in value["words"]]
 
 
-def _write_trees(kit: Path, values: Sequence[Value]) -> list[str]:
+def _write_trees(kit: Path, values: Sequence[Value]) -> None:
     """Into the treebank of the kit: a sentence that it has gets the new annotation, others come behind."""
+    import numpy as np
+
     from corpuscle.text import read_conllu
     from corpuscle.text.conllu import format_conllu
 
@@ -134,15 +134,10 @@ def _write_trees(kit: Path, values: Sequence[Value]) -> list[str]:
     if path.is_file():
         old = read_conllu(path)
         kept = [i for i in range(len(old)) if tuple(old.corpus.words(i)) not in new]
-        import numpy as np
-
         blocks += format_conllu(old.select(np.array(kept, np.int64)))
     blocks += format_conllu(_bank(list(new.values())))
-    from corpuscle.text.files import write_atomically
-
     with write_atomically(path, "w") as file:
         file.writelines(blocks)
-    return ["tagged.conllu"]
 
 
 # ---- entities
@@ -172,7 +167,7 @@ def _mentioned(value: Value) -> list[Any]:
     ]
 
 
-def _write_entities(kit: Path, values: Sequence[Value]) -> list[str]:
+def _write_entities(kit: Path, values: Sequence[Value]) -> None:
     from corpuscle.text import Mention, Standoff, write_standoff_json
     from corpuscle.text.mention_tags import TokenMention
 
@@ -188,10 +183,11 @@ def _write_entities(kit: Path, values: Sequence[Value]) -> list[str]:
         documents.append(Standoff(" ".join(words), mentions, name=f"annotated-{number}"))
     (kit / "entities").mkdir(parents=True, exist_ok=True)
     write_standoff_json(documents, kit / "entities" / "annotated.jsonl")
-    return ["entities/annotated.jsonl"]
 
 
 # ---- links
+
+_LINKS = ("links/annotated.src", "links/annotated.tgt", "links/annotated.links")
 
 
 def _check_links(value: Value) -> str:
@@ -211,16 +207,12 @@ def _cells(value: Value) -> list[bool]:
     return [(i, j) in links for i in range(len(value["source"])) for j in range(len(value["target"]))]
 
 
-def _write_links(kit: Path, values: Sequence[Value]) -> list[str]:
+def _write_links(kit: Path, values: Sequence[Value]) -> None:
     (kit / "links").mkdir(parents=True, exist_ok=True)
-    lines = {
-        "src": [" ".join(value["source"]) for value in values],
-        "tgt": [" ".join(value["target"]) for value in values],
-        "links": [" ".join(f"{i}-{j}" for i, j in sorted(map(tuple, value["links"]))) for value in values],
-    }
-    for ending, each in lines.items():
-        _write_lines(kit / "links" / f"annotated.{ending}", each)
-    return [f"links/annotated.{ending}" for ending in lines]
+    sides = ([" ".join(value[side]) for value in values] for side in ("source", "target"))
+    links = [" ".join(f"{i}-{j}" for i, j in sorted(map(tuple, value["links"]))) for value in values]
+    for name, lines in zip(_LINKS, (*sides, links), strict=True):
+        _write_lines(kit / name, lines)
 
 
 # ---- normalisation
@@ -236,7 +228,7 @@ def _check_normalise(value: Value) -> str:
     return " ".join(words)
 
 
-def _write_normalise(kit: Path, values: Sequence[Value]) -> list[str]:
+def _write_normalise(kit: Path, values: Sequence[Value]) -> None:
     """Into the messages of the kit: one that it has gets the new standard forms, others come behind."""
     from corpuscle.text.columns import FLAGS, Normalised, read_normalised, write_normalised
 
@@ -254,7 +246,6 @@ def _write_normalise(kit: Path, values: Sequence[Value]) -> list[str]:
         messages[words], unknown = value["standard"], value.get("oov", ())
         flags[words] = [_flag(*pair, i in unknown) for i, pair in enumerate(zip(words, messages[words], strict=True))]
     write_normalised(Normalised.from_messages(messages.keys(), messages.values(), flags.values()), path)
-    return ["noisy.tsv"]
 
 
 def _flag(typed: str, standard: str, unknown: bool = False) -> str:
@@ -292,19 +283,18 @@ def _constituents(value: Value) -> list[Any]:
     return [tuple(each) for each in begun]
 
 
-def _write_brackets(kit: Path, values: Sequence[Value]) -> list[str]:
+def _write_brackets(kit: Path, values: Sequence[Value]) -> None:
     path = kit / "trees.mrg"
     old = path.read_text(encoding="utf-8").splitlines() if path.is_file() else []
     _write_lines(path, list(dict.fromkeys([*old, *(value["tree"] for value in values)])))
-    return ["trees.mrg"]
 
 
 LAYERS = {
-    "segment": Layer(_check_segment, _gaps, _write_segment),
-    "trees": Layer(_check_trees, _tagged, _write_trees),
-    "entities": Layer(_check_entities, _mentioned, _write_entities),
-    "links": Layer(_check_links, _cells, _write_links),
-    "normalise": Layer(_check_normalise, lambda value: list(value["standard"]), _write_normalise),
-    "brackets": Layer(_check_brackets, _constituents, _write_brackets),
+    "segment": Layer(("segmented.txt",), _check_segment, _gaps, _write_segment),
+    "trees": Layer(("tagged.conllu",), _check_trees, _tagged, _write_trees),
+    "entities": Layer(("entities/annotated.jsonl",), _check_entities, _mentioned, _write_entities),
+    "links": Layer(_LINKS, _check_links, _cells, _write_links),
+    "normalise": Layer(("noisy.tsv",), _check_normalise, lambda value: list(value["standard"]), _write_normalise),
+    "brackets": Layer(("trees.mrg",), _check_brackets, _constituents, _write_brackets),
 }
 """Name -> layer."""

@@ -27,8 +27,7 @@ from corpuscle.web.annotation_formats import LAYERS
 
 FILE = "annotations.jsonl"
 
-_GREATEST = 2**53
-"""The greatest number of a record, which every JSON reader reads as it is."""
+_GREATEST = 2**53  # the greatest number of a record: every JSON reader reads it as it is
 
 
 def _number(value: Any) -> bool:
@@ -163,7 +162,6 @@ class Annotations:
         return own[-1]
 
     def _left(self) -> list[dict[str, Any]]:
-        """The records that were not taken back."""
         return [record for number, record in self._records.items() if number not in self._undone]
 
     def standing(self, layer: str) -> dict[str, dict[str, dict[str, Any]]]:
@@ -206,5 +204,9 @@ class Annotations:
     def export(self, kit: Path) -> dict[str, list[str]]:
         """Write all that stands into the files of a kit; layer -> the files."""
         kit.mkdir(parents=True, exist_ok=True)
-        values = {name: self.agreed(name) for name in LAYERS}
-        return {name: LAYERS[name].write(kit, each) for name, each in values.items() if each}
+        written = {}
+        for name, layer in LAYERS.items():
+            if values := self.agreed(name):
+                layer.write(kit, values)
+                written[name] = list(layer.files)
+        return written

@@ -26,8 +26,7 @@ _REPORT_POLICY = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors
 
 
 def page_policy() -> str:
-    """The content security policy of the page: its own files and nothing else; pictures bring the one style that all of
-    them have."""
+    """The content security policy of the page: its own files, and the one style that all pictures have."""
     style = base64.b64encode(hashlib.sha256(STYLE.encode()).digest()).decode()
     return (
         f"default-src 'none'; script-src 'self'; style-src 'self' 'sha256-{style}'; img-src 'self' data:; "
@@ -43,8 +42,7 @@ def make_app(
     read_only: bool = False,
     crew: Mapping[str, Any] | None = None,
 ) -> Guard:
-    """The ASGI application: what is behind the guard, and the guard. ``crew``: who learns, ``workers`` or a
-    ``cluster``."""
+    """The ASGI application behind its guard; ``crew``: who learns, ``workers`` or a ``cluster``."""
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
@@ -104,15 +102,11 @@ def _add_verbs(app: FastAPI, asking: Asking, read_only: bool) -> None:
 
     @app.get("/openapi.json", include_in_schema=False)
     async def openapi() -> Response:
-        return JSONResponse(_openapi(app, asking))
-
-
-def _openapi(app: FastAPI, asking: Asking) -> dict[str, Any]:
-    """OpenAPI: the fixed endpoints, and one for each verb of each model, with an example."""
-    schema = get_openapi(title=app.title, version=app.version, routes=app.routes)
-    for holding in asking.holdings.models().values():
-        for verb in holding.verbs:
-            operation = described(verb.help, verb, asking.limits, verb.asked)
-            operation |= {"tags": [holding.name], "operationId": f"{holding.name}_{verb.name}"}
-            schema["paths"][f"/api/models/{holding.name}/{verb.name}"] = {"post": operation}
-    return schema
+        # the fixed endpoints, and one for each verb of each model, with an example
+        schema = get_openapi(title=app.title, version=app.version, routes=app.routes)
+        for holding in asking.holdings.models().values():
+            for verb in holding.verbs:
+                operation = described(verb.help, verb, asking.limits, verb.asked)
+                operation |= {"tags": [holding.name], "operationId": f"{holding.name}_{verb.name}"}
+                schema["paths"][f"/api/models/{holding.name}/{verb.name}"] = {"post": operation}
+        return JSONResponse(schema)

@@ -66,8 +66,7 @@ def _headers(scope: Scope) -> dict[str, str]:
 
 @dataclass
 class Guard:
-    """ASGI middleware. ``hosts``: what ``Host`` may say; ``token``: what must be known, if anything; ``policy``: the
-    content security policy of pages."""
+    """ASGI middleware: allowed ``Host`` headers, content security policy of pages, the token to be known, if any."""
 
     app: App
     hosts: frozenset[str]
@@ -78,7 +77,6 @@ class Guard:
     arriving: int = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer, or refuse with one JSON object."""
         if scope["type"] == "lifespan":
             return await self.app(scope, receive, send)
         if scope["type"] != "http":
@@ -189,7 +187,6 @@ class Guard:
         return counted
 
     async def _whole(self, receive: Receive) -> Receive:
-        """All of a body at once."""
         parts, more = [], True
         while more:
             message = await receive()

@@ -84,17 +84,12 @@ def told(kit: Path | None, pack: Path) -> dict[str, Any]:
                 wrong[f"{row.name} {problem}"] = {"file": row.name, "line": None, "reason": str(problem)}
             for line, why in row.bad[:20]:
                 wrong[f"{row.name}:{line}"] = {"file": row.name, "line": line, "reason": why}
-        steps = [
-            _ready(step, job, wrong, kit) for step in STEPS if all(taken.kit.files.get(role) for role in step.needs)
-        ]
+        possible = [step for step in STEPS if all(taken.kit.files.get(role) for role in step.needs)]
+        steps = [_ready(step, job, wrong, kit) for step in possible]
+    sizes = [(kit / row.name).stat().st_size for row in taken.rows]
     files = [
-        {
-            "name": row.name,
-            "role": ROLES.get(row.role or ""),
-            "why": row.reason,
-            "bytes": (kit / row.name).stat().st_size,
-        }
-        for row in taken.rows
+        {"name": row.name, "role": ROLES.get(row.role or ""), "why": row.reason, "bytes": size}
+        for row, size in zip(taken.rows, sizes, strict=True)
     ]
     return {"files": files, "wrong": list(wrong.values()), "steps": steps}
 

@@ -31,8 +31,7 @@ from corpuscle.web.endpoints import endpoint, errors, json_response
 from corpuscle.web.guard import Refusal
 from corpuscle.web.served_models import Asking, Holdings
 
-_MOST_SENTENCES = 300
-"""So many sentences of a kit, evenly over it, are looked at for the least sure ones."""
+_MOST_SENTENCES = 300  # of a kit, evenly over it, are looked at for the least sure ones
 
 
 class Correction(Settings):
@@ -68,7 +67,6 @@ class Nothing(Settings):
 
 
 def _spread(lines: list[Any]) -> list[Any]:
-    """At most so many items, evenly over all."""
     step = max(1, len(lines) // _MOST_SENTENCES)
     return lines[::step][:_MOST_SENTENCES]
 
@@ -81,7 +79,7 @@ def _material(holdings: Holdings, kind: str, most: int) -> dict[str, str]:
         raise Refusal(409, "the pack has no kit of its own to take text from: give a text, or serve it with --kit KIT")
     kit, longest = find_kit(holdings.kit, holdings.path), most // _MOST_SENTENCES
     if kind.startswith("align."):
-        bitext = Job(kit, holdings.path, 1, None).parallel.bitext
+        bitext = Job(kit, holdings.path, 1, None).parallel
         pairs = [(" ".join(source), " ".join(target)) for source, target in bitext if source and target]
         chosen = _spread([pair for pair in pairs if max(map(len, pair)) < longest])
         return {"source": "\n".join(a for a, _ in chosen), "target": "\n".join(b for _, b in chosen)}
@@ -100,9 +98,8 @@ def add_loop(app: FastAPI, asking: Asking, read_only: bool, crew: Mapping[str, A
     _add_reading(app, asking, annotations)
     if read_only:
         return None
-    _add_annotating(app, asking, annotations)
+    _add_writing(app, asking, annotations)
     learning = Learning(holdings.path, **crew)
-    _add_kit(app, asking)
     _add_learning(app, asking, learning)
     return learning
 
@@ -145,7 +142,7 @@ def _add_reading(app: FastAPI, asking: Asking, annotations: Annotations) -> None
     endpoint(app, asking.limits, "/api/doubts", Wanted, doubts, {"model": "parser", "text": "a b c"})
 
 
-def _add_annotating(app: FastAPI, asking: Asking, annotations: Annotations) -> None:
+def _add_writing(app: FastAPI, asking: Asking, annotations: Annotations) -> None:
     holdings = asking.holdings
 
     async def annotate(given: Any) -> dict[str, Any]:
@@ -167,10 +164,6 @@ def _add_annotating(app: FastAPI, asking: Asking, annotations: Annotations) -> N
     endpoint(app, asking.limits, "/api/annotations", Correction, annotate, example)
     endpoint(app, asking.limits, "/api/annotations/undo", Annotator, undo, {"annotator": "Ana"})
     endpoint(app, asking.limits, "/api/annotations/export", Nothing, export, {})
-
-
-def _add_kit(app: FastAPI, asking: Asking) -> None:
-    holdings = asking.holdings
 
     @app.post("/api/kit/files/{name:path}", responses=errors(403, 409, 413, 415, 422), openapi_extra={
         "requestBody": {"content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}},
@@ -241,7 +234,6 @@ class Learning:
         self._readers = 0
 
     def told(self) -> dict[str, Any]:
-        """How it stands."""
         last = (self.lines or [""])[-1]
         return {"state": self.state, "run": self.begun, "lines": len(self.lines), "last": last, "cluster": self.cluster}
 

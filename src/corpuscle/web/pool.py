@@ -18,8 +18,7 @@ _LIMIT = 1 << 16
 
 
 class _Worker:
-    """A process, started when it is first asked, and again after its end; ``first``: a question that it answers to
-    nobody, to be ready for others."""
+    """A process, started at its first question, and again after its end; ``first``: a question to warm it up."""
 
     def __init__(self, budget: int, first: Mapping[str, Any] | None = None):
         self.arguments = [str(budget), *([json.dumps(first)] if first else [])]
@@ -93,7 +92,7 @@ class Pool:
 
 
 class Answers:
-    """Answers that were given before, the last ones, up to so many bytes."""
+    """A cache of the last answers, of at most ``most`` bytes."""
 
     def __init__(self, most: int = 32 << 20):
         self.most, self.bytes = most, 0

@@ -98,7 +98,6 @@ class Holdings:
         return path if self.is_pack and path.is_file() and path.is_relative_to(self.path.resolve()) else None
 
     def model(self, name: str) -> Holding | None:
-        """What can be asked under a name."""
         try:
             status = self._paths[name].stat()
         except (KeyError, OSError):
@@ -108,7 +107,6 @@ class Holdings:
         return Holding(name, kind, path, status.st_size, status.st_mtime_ns) if kind else None
 
     def models(self) -> dict[str, Holding]:
-        """Everything that can be asked, by name."""
         found = {name: self.model(name) for name in self._paths}
         return {name: holding for name, holding in found.items() if holding is not None}
 
@@ -129,12 +127,8 @@ class Holdings:
 
 # ---- asking
 
-_SHORT = 2_000
-"""Characters of an input that is not a text: a word, a name, a search."""
-
-FIRST_TASK = "lm"
-"""The task of the page's first view."""
-
+FIRST_TASK = "lm"  # that of the page's first view
+_SHORT = 2_000  # characters of an input that is not a text: a word, a name, a search
 _LONG = ("text", "source", "target", "names", "familiar")
 
 
@@ -156,8 +150,8 @@ def _no_constant(name: str) -> None:
 
 
 def checked(given: Mapping[str, Any], asked: Any, limits: Limits) -> Any:
-    """What a verb, or the settings of an endpoint, are asked with, complete: of declared types and bounds. A text that
-    is too long is 413, all else that is wrong 422."""
+    """The checked and complete input of a verb, or of an endpoint with settings; a text that is too long is 413, all
+    else that is wrong 422."""
     for name, value in given.items():
         if isinstance(value, str):
             most = limits.text if name in _LONG else _SHORT
@@ -192,13 +186,11 @@ class Asking:
 
     def __init__(self, holdings: Holdings, limits: Limits):
         self.holdings, self.limits = holdings, limits
-        self.pool = Pool(limits.workers, limits.memory, limits.seconds, self._first())
+        # A question about the model whose view comes first, so that a worker is ready when somebody asks.
+        holding = self.beside(FIRST_TASK) or next(iter(holdings.models().values()), None)
+        first = holding and self._question(holding, holding.verbs[0], holding.verbs[0].asked)
+        self.pool = Pool(limits.workers, limits.memory, limits.seconds, first)
         self.answers = Answers()
-
-    def _first(self) -> dict[str, Any] | None:
-        """A question about the model whose view comes first, so that a worker is ready when somebody asks."""
-        holding = self.beside(FIRST_TASK) or next(iter(self.holdings.models().values()), None)
-        return holding and self._question(holding, holding.verbs[0], holding.verbs[0].asked)
 
     def find(self, model: str, name: str) -> tuple[Holding, Any]:
         """A model that is served, and a verb that it knows."""

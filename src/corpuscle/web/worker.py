@@ -1,6 +1,6 @@
 """A process that answers: it loads models when they are first asked and keeps them within a budget of memory.
 
-It reads one JSON object a line from stdin, a question, and writes for each a line with status and length, and so many
+It reads questions from stdin, one JSON object per line, and writes for each a line with status and length, and as many
 bytes of JSON. The server ends it when a question takes too long, and starts another one: nothing that a kernel does can
 stop the page. Run as ``python -m corpuscle.web.worker BYTES [QUESTION]``; that question is answered to nobody, so that
 models and kernels are loaded when the first one comes.
@@ -16,6 +16,7 @@ import threading
 import traceback
 from collections import OrderedDict
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any, BinaryIO
 
 from corpuscle.align.verbs import DICTIONARY
@@ -87,19 +88,13 @@ def _dictionary(path: str) -> list[dict[str, Any]]:
     return [dict(zip(heading, row, strict=True)) for row in rows]
 
 
-def _limit(most: int) -> None:
-    """No more memory than this for data of this process, where the system can see to it."""
-    try:
-        import resource
-    except ImportError:  # Windows
-        return
-    resource.setrlimit(resource.RLIMIT_DATA, (most, most))
-
-
 def main(arguments: list[str], questions: BinaryIO, answers: BinaryIO) -> None:
     """Answer until there are no more questions."""
     budget = int(arguments[0])
-    _limit(2 * budget)
+    with suppress(ImportError):  # Windows
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_DATA, (2 * budget, 2 * budget))
     answerer = Answerer(budget)
     if arguments[1:]:
         answerer.answer(json.loads(arguments[1]))

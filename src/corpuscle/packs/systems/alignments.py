@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from corpuscle.align import DEFAULT_METHOD, DEFAULT_SYMMETRISATION, Aligner, learner
+from corpuscle.align import Aligner, learner
 from corpuscle.align import lexicon as lexica
 from corpuscle.align.evaluation import Halves, measure_unseen, score_by_halves
 from corpuscle.align.lexicon import how_sure, linked_groups, read_linked, with_groups
@@ -23,7 +23,8 @@ from corpuscle.errors import CorpuscleWarning
 from corpuscle.figures import alignment_grid
 from corpuscle.packs import page
 from corpuscle.packs.chapter import Card, Chapter, Findings, Table, amount, grade, pick
-from corpuscle.packs.step import Job, Parallel, Settings, Step, check_enough, declared, naming, wrong_files
+from corpuscle.packs.kit import shown_name
+from corpuscle.packs.step import Job, Settings, Step, check_enough, declared, naming, wrong_files
 from corpuscle.packs.systems import dictionary
 from corpuscle.packs.systems.dictionary import PAGE, TABLES
 from corpuscle.text import Bitext
@@ -38,11 +39,6 @@ FILE, LINKS, SUSPICIOUS = "models/align.model", "alignments.txt", "suspicious.ts
 BY_CHANCE = 0.92
 """A pair is called suspicious if a model is no surer of it than of this share of sentences matched by chance."""
 
-SETTINGS = {
-    "method": DEFAULT_METHOD, "symmetrise": DEFAULT_SYMMETRISATION, "dictionary_from_links": 1.0,
-    "dictionary_from_score": 0.1, "doubts_by": "hmm",
-    "suspicious": "beside other sentences no surer than 92 % of the pairs matched by chance",
-}  # fmt: skip
 FEWEST_PAIRS = 50  # with fewer, nothing can be learned about most words
 UNNAMED = ("the first language", "the second language")
 _DRAWN, _SHORTEST, _LONGEST = 3, 4, 14
@@ -69,7 +65,6 @@ class Unseen:
 
     @property
     def chance(self) -> float:
-        """How often guessing would."""
         return 1 / max(1, self.choices)
 
 
@@ -146,9 +141,8 @@ class Aligned(Findings):
                 f"which one is right: it preferred the right one in {percent(held.share)} of the cases (guessing would "
                 f"give {percent(held.chance, 0)})"
             )
-        (before, other_before), (after, other_after) = (
-            [2 ** min(bits, 99) for bits in both] for both in (self.bits_without, self.bits_with)
-        )
+        before, other_before = (2 ** min(bits, 99) for bits in self.bits_without)
+        after, other_after = (2 ** min(bits, 99) for bits in self.bits_with)
         helped = after < _HELPS * before and other_after < _HELPS * other_before
         doubt = "" if helped else " Where the translation hardly helps there are too few pairs to learn from."
         told = "Nothing told the computer which words belong together"
@@ -224,8 +218,8 @@ def _linked(job: Job) -> list[tuple[str, dict[str, str]]]:
 
 
 def learn(job: Job, settings: Settings) -> Aligned:
-    parallel, folder = job.parallel, job.kit.folder / "parallel"
-    bitext = parallel.bitext
+    bitext, folder = job.parallel, job.kit.folder / "parallel"
+    assert bitext.origin is not None
     lengths = np.column_stack([bitext.source.lengths, bitext.target.lengths])
     filled, longest = np.flatnonzero((lengths > 0).all(axis=1)), learner(settings["method"]).max_length
     short = int((lengths[filled] <= longest).all(axis=1).sum())
@@ -239,18 +233,17 @@ def learn(job: Job, settings: Settings) -> Aligned:
 
     held = np.array(tenth(filled.tolist(), job.seed, "packs/parallel"))
     unseen = {(" ".join(source), " ".join(target)) for source, target in bitext.select(held)}
-    training = bitext.select(np.setdiff1d(filled, held))
-    training = Bitext(training.source.counted(), training.target.counted())
-    training, groups = with_groups(training, linked_groups(_linked(job), without=unseen)), linked_groups(_linked(job))
+    rest, links = bitext.select(np.setdiff1d(filled, held)), _linked(job)
+    training = Bitext(rest.source.counted(), rest.target.counted())
+    training, groups = with_groups(training, linked_groups(links, without=unseen)), linked_groups(links)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", CorpuscleWarning)  # what there is to say is said about all pairs
         measured = learned(training, settings["method"], "models/align.measured.model")
-        halves = score_by_halves(
-            bitext.select(filled),
-            lambda pairs, half: learned(pairs, settings["doubts_by"], f"models/align.half{half}.model"),
-            BY_CHANCE,
-            job.seed,
-        )
+
+        def learned_from_half(pairs: Bitext, half: int) -> Aligner:
+            return learned(pairs, settings["doubts_by"], f"models/align.half{half}.model")
+
+        halves = score_by_halves(bitext.select(filled), learned_from_half, BY_CHANCE, job.seed)
     final = learned(with_groups(bitext, groups), settings["method"], FILE, save=True)
     write_pharaoh(final.align(bitext, settings["symmetrise"]), job.pack / LINKS)
     low, score = settings["dictionary_from_links"], settings["dictionary_from_score"]
@@ -259,9 +252,11 @@ def learn(job: Job, settings: Settings) -> Aligned:
     on_page = dictionary.write(entries, bitext, job.pack, languages, job.glosses)
     sureness = [how_sure(entry.links, entry.confidence) for entry in entries]
     best = lexica.content_first(entries, lexica.frequent_words(bitext.source))
-    suspicious, worst = _suspicious(parallel, filled, halves, job.pack / SUSPICIOUS)
+    suspicious, worst = _suspicious(bitext, filled, halves, job.pack / SUSPICIOUS)
+    sizes = np.diff([*bitext.origin.firsts, len(bitext)]).tolist()
+    files = zip(map(shown_name, bitext.origin.files), sizes, strict=True)
     return Aligned(
-        linked=len(groups), pairs=len(filled), files=tuple(parallel.files), words=lengths[filled].sum(axis=0).tolist(),
+        linked=len(groups), pairs=len(filled), files=tuple(files), words=lengths[filled].sum(axis=0).tolist(),
         types=(len(bitext.source.vocab) - FIRST, len(bitext.target.vocab) - FIRST),
         held_out=Unseen(**measure_unseen(measured, bitext.select(held), job.seed)), bits_with=halves.bits_with,
         bits_without=halves.bits_without, grids=_grids(measured, bitext.select(held), settings["symmetrise"]),
@@ -280,25 +275,25 @@ def _grids(model: Aligner, held_out: Bitext, symmetrise: str) -> tuple[Grid, ...
     drawn = held_out.select(np.flatnonzero(fair)[:_DRAWN])
     matrix, links = model.matrix(drawn), model.align(drawn, symmetrise)
     return tuple(
-        Grid(
-            [clip(word) for word in source], [clip(word) for word in target],
-            np.round(matrix.matrix(number).astype(np.float64), 3).tolist(),
-            [(i, j) for i, j in links.pair(number).tolist()],
-        )
+        Grid([clip(word) for word in source], [clip(word) for word in target],
+             np.round(matrix.matrix(number).astype(np.float64), 3).tolist(),
+             [(i, j) for i, j in links.pair(number).tolist()])
         for number, (source, target) in enumerate(drawn)
     )  # fmt: skip
 
 
-def _suspicious(parallel: Parallel, filled: np.ndarray, halves: Halves, path: Path) -> tuple[int, tuple[Any, ...]]:
+def _suspicious(bitext: Bitext, filled: np.ndarray, halves: Halves, path: Path) -> tuple[int, tuple[Any, ...]]:
     """List the pairs that hardly translate each other in a file, the worst first; how many they are, and the least sure
     ones of all. ``filled`` are the pairs that ``halves`` is about."""
     order = np.argsort(halves.surplus, kind="stable")
     bad = order[halves.surplus[order] <= halves.by_chance]
 
-    def row(number: int) -> tuple[str, int, float, list[str], list[str]]:
+    def row(number: int) -> tuple[str, int | None, float, list[str], list[str]]:
         pair = int(filled[number])
-        source, target = parallel.bitext.source.words(pair), parallel.bitext.target.words(pair)
-        return *parallel.place(pair), float(halves.confidence[number]), source, target
+        assert bitext.origin is not None
+        name, line = bitext.origin.place(pair)
+        sides = bitext.source.words(pair), bitext.target.words(pair)
+        return shown_name(name), line, float(halves.confidence[number]), *sides
 
     listed = ((*place, " ".join(source), " ".join(target)) for *place, source, target in map(row, bad.tolist()))
     write_table(path, (), listed)
@@ -310,6 +305,6 @@ def _suspicious(parallel: Parallel, filled: np.ndarray, halves: Halves, path: Pa
 
 
 ALIGNMENTS = declared(
-    "align", 4, (FILE, LINKS, *TABLES, PAGE, SUSPICIOUS), learn, Aligned, settings=SETTINGS,
+    "align", 4, (FILE, LINKS, *TABLES, PAGE, SUSPICIOUS), learn, Aligned,
     check=lambda job: job.check_parallel() + wrong_files(read_linked, _linked(job)),
 )  # fmt: skip

@@ -37,8 +37,7 @@ _CLASSES = {"seen once": "once", "unsure": "sure0", "likely": "sure1", "sure": "
 
 
 def headwords(entries: Iterable[Entry], glosses: Mapping[str, str]) -> list[dict[str, Any]]:
-    """Words with their glosses and translations (target, links, confidence) as plain data, in the order of the
-    entries."""
+    """Words with glosses and translations (target, links, confidence) as plain data, in the order of the entries."""
     return [
         {"word": clip(word), "gloss": glosses.get(word, ""),
          "translations": [[clip(e.target), round(e.links, 1), round(e.confidence, 3)] for e in group]}
@@ -68,10 +67,8 @@ def write(
     """Write all entries as TSV, as CSV and as LIFT, and the page; returns how many of them the page has."""
     frequent = frequent_words(bitext.source)
     rows = [
-        (
-            e.source, e.target, e.confidence, e.links, e.forward, e.backward, *e.shown_in(bitext),
-            kind_of(e, frequent), how_sure(e.links, e.confidence),
-        )
+        (e.source, e.target, e.confidence, e.links, e.forward, e.backward, *e.shown_in(bitext),
+         kind_of(e, frequent), how_sure(e.links, e.confidence))
         for e in entries
     ]  # fmt: skip
     tsv, comma, lift = (folder / name for name in TABLES)
@@ -98,12 +95,11 @@ def write(
 def whole_page(
     entries: Sequence[Entry], bitext: Bitext, languages: Sequence[str], glosses: Mapping[str, str]
 ) -> tuple[Html, int]:
-    """The dictionary as a page, and how many of the entries it has."""
     data = _data(entries, bitext, glosses)
     titles = [f"{languages[0]} to {languages[1]}", f"{languages[1]} to {languages[0]}"]
-    shown = len(data["entries"])
-    part = f" This page has {shown:,} of them, the more frequent words; the tables have all."
-    rest = "" if shown == len(entries) else part
+    shown, rest = len(data["entries"]), ""
+    if shown < len(entries):
+        rest = f" This page has {shown:,} of them, the more frequent words; the tables have all."
     lead = (
         f"{counted(len(entries), 'entry', 'entries')}, learned from {counted(len(bitext), 'sentence pair')} by "
         f"counting which words are linked. Nobody has checked them.{rest} The percentage says of how many such entries "
@@ -130,8 +126,8 @@ def whole_page(
 
 
 def _data(entries: Sequence[Entry], bitext: Bitext, glosses: Mapping[str, str]) -> dict[str, Any]:
-    """What the script of the page reads: entries in the order of their worth, as many as there is room for, with an
-    example for the surest translation of each word as long as there is room for those."""
+    """What the script of the page reads: the entries that have room there, in the order of their worth, and an example
+    for the surest translation of each word while there is room."""
 
     def room(value: object) -> int:
         return len(json.dumps(value)) + 2

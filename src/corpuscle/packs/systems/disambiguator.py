@@ -7,7 +7,7 @@ analysis of each word. The model in the pack has the same settings and learned f
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -22,7 +22,7 @@ from corpuscle.measure import Result
 from corpuscle.packs import page
 from corpuscle.packs.chapter import Card, Chapter, Findings, Table, between, compared, learned_from, pick
 from corpuscle.packs.step import Job, Settings, Step, check_enough, checked_by, declared
-from corpuscle.text.html import h3, p
+from corpuscle.text.html import Html, h3, p
 from corpuscle.text.scripts import isolated
 from corpuscle.text.treebank import Treebank
 from corpuscle.text.wording import clip, counted, percent
@@ -51,6 +51,7 @@ class Ranked(Findings):
         found, simple, interval = self.measures, self.baseline["a1"], pick(self.measures, "low", "high")
         a1, ceiling, sentences = found["a1"], found["ceiling"], counted(self.sentences, "annotated sentence")
         names = ("a1", "a2", "ceiling", "ambiguous_a1", "unseen_a1")
+        baseline = f"the most frequent one: {percent(simple, 0)}"
         said = (
             f"puts the right analysis first for {percent(a1)} of the words in those it has not seen "
             f"{between(**interval)}, and among the first two for {percent(found['a2'])}; taking the most frequent "
@@ -71,34 +72,32 @@ class Ranked(Findings):
                 **pick(self, "sentences", "held_out"),
                 **{name: found[name] for name in names if name in found.figures}, **interval, "frequency_a1": simple,
             },
-            cards=[Card(
-                percent(a1, 0), "of words with the right analysis first", f"the most frequent one: {percent(simple, 0)}"
-            )],
+            cards=[Card(percent(a1, 0), "of words with the right analysis first", baseline)],
             body=[
-                learned_from(
-                    f"{sentences}{' and a lexicon' if self.also_from else ''}; an analysis has "
-                    f"{', '.join(self.elements)}", "model", said, "sentences", "the sentences",
-                ),
+                learned_from(f"{sentences}{' and a lexicon' if self.also_from else ''}; an analysis has "
+                             f"{', '.join(self.elements)}", "model", said, "sentences", "the sentences"),
                 page.plots([page.bars(
                     [(name, 100 * share) for name, share in shares], "In sentences that were held out.",
                     title="Words with the right analysis", value_label="per cent",
                 )]),
-                *([
-                    h3("Words with their analyses"),
-                    *(page.figure(
-                        draw_readings(words),
-                        "The two likeliest analyses of each word; the longer the line, the likelier.",
-                    ) for words in self.drawn),
-                    p("From unseen sentences: a word of each form, its likeliest analyses, and which one an annotator "
-                      "chose."),
-                    page.table(
-                        ("word", "lemma", "analysis", "vowelled, gloss", "probability", "right"),
-                        [row for word in self.words for row in _rows(word)], (4,),
-                    ),
-                ] if self.words else []),
+                *(self._analyses() if self.words else []),
             ],
             verdict=compared("right for", a1, simple, "the most frequent analysis of each word"),
         )  # fmt: skip
+
+    def _analyses(self) -> list[Html]:
+        said = "The two likeliest analyses of each word; the longer the line, the likelier."
+        rows = [
+            ("" if i else f"{word['before']} [{isolated(word['form'])}] {word['after']}".strip(), each["lemma"],
+             each["values"], ", ".join(filter(None, (each["vowelled"], each["gloss"]))), percent(each["probability"]),
+             "✓" if each["right"] else "")
+            for word in self.words for i, each in enumerate(word["analyses"])
+        ]  # fmt: skip
+        return [
+            h3("Words with their analyses"), *(page.figure(draw_readings(words), said) for words in self.drawn),
+            p("From unseen sentences: a word of each form, its likeliest analyses, and which one an annotator chose."),
+            page.table(("word", "lemma", "analysis", "vowelled, gloss", "probability", "right"), rows, (4,)),
+        ]  # fmt: skip
 
 
 def learn(job: Job, settings: Settings) -> Ranked:
@@ -120,8 +119,7 @@ def learn(job: Job, settings: Settings) -> Ranked:
 
 
 def _table(job: Job) -> tuple[list[Entry] | None, tuple[str, ...]]:
-    """The analyses of the lexicon, and what those and the sentences have in common; nothing without a lexicon, or with
-    one that has neither lemmas nor parts of speech of the sentences."""
+    """The analyses of the lexicon, and the elements that the sentences have, too; nothing if that is less than two."""
     paths = job.kit.paths("lexicon")
     if not paths:
         return None, ()
@@ -136,9 +134,8 @@ def _words(model: Disambiguator, held: Treebank, nbest: int) -> Table:
     names, ids = model.labels_of(held)
     right = [names[label] for label in ids.tolist()]
     found: dict[str, dict[str, Any]] = {}
-    for sentence, (first, last) in zip(
-        model.readings(held, nbest), pairwise(held.corpus.sentence_starts.tolist()), strict=True
-    ):
+    bounds = pairwise(held.corpus.sentence_starts.tolist())
+    for sentence, (first, last) in zip(model.readings(held, nbest), bounds, strict=True):
         forms = [word["form"] for word in sentence]
         for i, (word, label) in enumerate(zip(sentence, right[first:last], strict=True)):
             if len(word["analyses"]) > 1 and word["form"] not in found:
@@ -153,13 +150,18 @@ def _words(model: Disambiguator, held: Treebank, nbest: int) -> Table:
 
 def _drawn(model: Disambiguator, held: Treebank) -> tuple[tuple[WordShown, ...], ...]:
     """The beginnings of the sentences with most words that have several analyses, each word with its first two."""
+
+    def named(analysis: dict[str, Any]) -> str:
+        name = analysis["gloss"] or analysis["elements"].get("lemma", MISSING)
+        return clip(" ".join([name, *_others(analysis)]), 60)
+
     readings = sorted(
         (sentence[:_LONGEST] for sentence in model.readings(held, 2)),
         key=lambda words: -sum(len(word["analyses"]) > 1 for word in words),
     )
     return tuple(
         tuple(
-            WordShown(clip(word["form"]), [(_named(each), each["probability"]) for each in word["analyses"]])
+            WordShown(clip(word["form"]), [(named(each), each["probability"]) for each in word["analyses"]])
             for word in words
         )
         for words in readings[:_SENTENCES]
@@ -167,14 +169,7 @@ def _drawn(model: Disambiguator, held: Treebank) -> tuple[tuple[WordShown, ...],
 
 
 def _others(analysis: dict[str, Any]) -> list[str]:
-    """What an analysis has besides its lemma."""
     return [value for name, value in analysis["elements"].items() if name != "lemma" and value != MISSING]
-
-
-def _named(analysis: dict[str, Any]) -> str:
-    """An analysis in a few words: its gloss or lemma, and what else it has."""
-    name = analysis["gloss"] or analysis["elements"].get("lemma", MISSING)
-    return clip(" ".join([name, *_others(analysis)]), 60)
 
 
 def _shown(analysis: dict[str, Any], model: Disambiguator, right: str) -> dict[str, Any]:
@@ -185,16 +180,6 @@ def _shown(analysis: dict[str, Any], model: Disambiguator, right: str) -> dict[s
         "probability": round(analysis["probability"], 3),
         "right": "\t".join(values[name] for name in model.elements_) == right,
     }  # fmt: skip
-
-
-def _rows(word: Mapping[str, Any]) -> list[Sequence[str]]:
-    """The analyses of a word as rows of a table; the first one begins with the word between its neighbours."""
-    around = f"{word['before']} [{isolated(word['form'])}] {word['after']}".strip()
-    return [
-        ("" if i else around, each["lemma"], each["values"], ", ".join(filter(None, (each["vowelled"], each["gloss"]))),
-         percent(each["probability"]), "✓" if each["right"] else "")
-        for i, each in enumerate(word["analyses"])
-    ]  # fmt: skip
 
 
 DISAMBIGUATOR = declared(

@@ -70,6 +70,7 @@ class Found(Findings):
     def chapter(self, step: Step) -> Chapter:
         found, interval = self.held_out, pick(self.held_out, "low", "high")
         f1, baseline, unseen = found["strict_f1"], percent(self.baseline), int(found["documents"])
+        looked_up = f"looking up what was marked: {percent(self.baseline, 0)}"
         said = (
             f"finds {percent(found['strict_recall'])} of the mentions in the {counted(unseen, 'document')} it has not "
             f"seen, and {percent(found['strict_precision'])} of what it finds is right to the letter: F1 {percent(f1)} "
@@ -88,33 +89,24 @@ class Found(Findings):
                 **pick(self, "documents", "mentions"), "baseline_f1": self.baseline,
                 **pick(found, "strict_f1", "relaxed_f1", "discontinuous_f1"), **interval,
             },
-            cards=[Card(
-                percent(f1, 0), "F1 of entities in unseen documents",
-                f"looking up what was marked: {percent(self.baseline, 0)}",
-            )],
+            cards=[Card(percent(f1, 0), "F1 of entities in unseen documents", looked_up)],
             body=[
                 learned_from(
                     f"{counted(self.mentions, 'mention')} in {counted(self.documents, 'document')}", "model", said,
                     "documents", "the documents",
                 ),
                 page.plots([
-                    page.bars(
-                        self.types, "How many are marked in the documents.", title="Mentions by type",
-                        value_label="mentions",
-                    ),
-                    page.bars(
-                        [(step.labels[kind], n) for kind, n in self.errors],
-                        "Mentions of unseen documents that were not found right.", title="What goes wrong",
-                        value_label="mentions",
-                    ),
+                    page.bars(self.types, "How many are marked in the documents.", title="Mentions by type",
+                              value_label="mentions"),
+                    page.bars([(step.labels[kind], n) for kind, n in self.errors],
+                              "Mentions of unseen documents that were not found right.", title="What goes wrong",
+                              value_label="mentions"),
                 ]),
                 h3("By type"),
-                page.table(
-                    ("type", "in unseen documents", "precision", "recall", "F1"),
-                    [(row["name"], count(row["gold"]),
-                      *(percent(row[f"strict_{name}"]) for name in ("precision", "recall", "f1")))
-                     for row in self.by_type], (1, 2, 3, 4),
-                ),
+                page.table(("type", "in unseen documents", "precision", "recall", "F1"),
+                           [(row["name"], count(row["gold"]),
+                             *(percent(row[f"strict_{name}"]) for name in ("precision", "recall", "f1")))
+                            for row in self.by_type], (1, 2, 3, 4)),
                 *([
                     h3("Sentences with their entities"), p("From unseen documents; fainter lines are less sure."),
                     *(page.figure(draw_mentions(
@@ -132,7 +124,6 @@ class Found(Findings):
 
 
 def _files(job: Job) -> list[str]:
-    """Texts with their annotation stand for both; everything else for itself."""
     paths = job.kit.paths("entities")
     texts = [path for path in paths if Path(path).suffix != ".ann"]
     return texts or paths
@@ -171,13 +162,14 @@ def learn(job: Job, settings: Settings) -> Found:
 def _example(documents: Documents, tagged: Any, sentence: int) -> Marked:
     """A sentence with its mentions; only its beginning where it is long."""
     words = [clip(word, 30) for word in documents.corpus.words(sentence)[:_LONGEST]]
-    found = zip(tagged.mentions[sentence], tagged.confidence[sentence], strict=True)
-    mentions, sure = [(each, round(value, 3)) for each, value in found if each.tokens[-1] < len(words)], tagged.surest
-    right = [each for each in documents.mentions[sentence] if each.tokens[-1] < len(words)]
-    return Marked(
-        words, [TokenMention(each.type, each.tokens) for each, _ in mentions], [value for _, value in mentions],
-        [TokenMention(each.type, each.tokens) for each in right], float(sure[sentence]),
-    )  # fmt: skip
+
+    def within(mentions: Any) -> list[TokenMention]:
+        return [TokenMention(each.type, each.tokens) for each in mentions if each.tokens[-1] < len(words)]
+
+    found, right = tagged.mentions[sentence], documents.mentions[sentence]
+    pairs = zip(found, tagged.confidence[sentence], strict=True)
+    sure = [round(value, 3) for each, value in pairs if each.tokens[-1] < len(words)]
+    return Marked(words, within(found), sure, within(right), float(tagged.surest[sentence]))
 
 
 ENTITIES = declared(

@@ -68,7 +68,7 @@ class Parses(Findings):
 
     def chapter(self, step: Step) -> Chapter:
         found, (f1, low, high) = self.measures, pick(self.measures, *_F1).values()
-        plain = percent(self.baseline)
+        plain = percent(self.baseline, 0)
         rows = [
             (row["name"], row["gold"], percent(row["precision"]), percent(row["recall"]), percent(row["f1"]))
             for row in self.labels
@@ -79,18 +79,16 @@ class Parses(Findings):
                 **pick(self, "trees", "held_out", "rules", "baseline"),
                 **pick(found, *_F1, "unlabelled_f1", "exact", "crossing"),
             },
-            cards=[Card(
-                percent(f1, 0), "F1 of brackets in unseen sentences", f"a plain PCFG: {percent(self.baseline, 0)}"
-            )],
+            cards=[Card(percent(f1, 0), "F1 of brackets in unseen sentences", f"a plain PCFG: {plain}")],
             body=[
                 learned_from(
                     counted(self.trees, "tree"), "grammar",
                     f"finds {percent(found['labelled_recall'])} of the brackets in "
                     f"{counted(self.held_out, 'sentence')} that it has not seen, and "
                     f"{percent(found['labelled_precision'])} of those it finds are right: F1 {percent(f1)} "
-                    f"{between(low, high)}. A plain PCFG of the same trees has {plain}. Without labels it is "
-                    f"{percent(found['unlabelled_f1'])}; {percent(found['exact'])} of the trees are right as a whole. "
-                    "Only words were given, no tags.", "trees",
+                    f"{between(low, high)}. A plain PCFG of the same trees has {percent(self.baseline)}. Without "
+                    f"labels it is {percent(found['unlabelled_f1'])}; {percent(found['exact'])} of the trees are right "
+                    "as a whole. Only words were given, no tags.", "trees",
                 ),
                 h3("By label"), page.table(("label", "brackets", "precision", "recall", "F1"), rows, (1, 2, 3, 4)),
                 *page.parses(example.figure() for example in self.examples),

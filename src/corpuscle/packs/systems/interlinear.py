@@ -26,8 +26,7 @@ _SHOWN, _LONGEST = 4, 12
 
 @dataclass(frozen=True)
 class Glossed(Findings):
-    """How much is translated and ``glossed`` by people, how many glosses are ``proposed``, and how many forms have
-    ``glosses`` and ``morphs``."""
+    """How much is translated and ``glossed``, how many glosses are ``proposed``, and how many forms have any."""
 
     texts: int
     phrases: int
@@ -45,9 +44,7 @@ class Glossed(Findings):
         return Chapter(
             headline=f"glossed texts: {phrases} in {counted(self.texts, 'text')}, {share} of "
             f"{counted(self.words, 'word')} with a gloss, {count(self.proposed)} more proposed",
-            figures=pick(
-                self, "texts", "phrases", "translated", "words", "glossed", "proposed", "glosses", "morphs"
-            ),
+            figures=pick(self, "texts", "phrases", "translated", "words", "glossed", "proposed", "glosses", "morphs"),
             cards=[Card(share, "words of the glossed texts that have a gloss")],
             body=[
                 p(f"{phrases} were read, {count(self.translated)} of them with a free translation. "

@@ -46,14 +46,12 @@ def _shown(perplexity: float) -> str:
 
 
 def _edges(result: Result) -> str:
-    """Where the perplexity may lie."""
     return " to ".join(_shown(math.nan if edge is None else edge) for edge in pick(result, "low", "high").values())
 
 
 @dataclass(frozen=True)
 class HeldOut:
-    """The part of a text that was held out, in whole ``groups`` ("documents", "sentences"), and how much of it also
-    stands in the rest."""
+    """What was held out of a text, in ``groups`` ("documents", "sentences"), and how much of it is also in the rest."""
 
     groups: str
     sentences: int
@@ -183,11 +181,9 @@ class Predicted(Findings):
         said = ", ".join(f"{count(n)} words cover {share}" for n, share in zip(known, shares, strict=True))
         return page.plots([
             page.figure(
-                line_plot(
-                    [line], title="How much context helps",
-                    x_label="order: words the model looks at, with the predicted one",
-                    y_label="held-out perplexity (lower is better)", x_ticks=line.x, numbers=True,
-                ),
+                line_plot([line], title="How much context helps",
+                          x_label="order: words the model looks at, with the predicted one",
+                          y_label="held-out perplexity (lower is better)", x_ticks=line.x, numbers=True),
                 f"The best order is {self.order}. The band is the 95 % interval.",
             ) if rows else fragment(),
             page.curve(
@@ -226,7 +222,7 @@ def _markup(job: Job, text: Corpus) -> list[InputError]:
     """The first literal edge of a sentence, if there is one."""
     if (found := find_markup(text)) is None:
         return []
-    return [InputError(*job.place(found[0]), f"a literal {found[1]}, which stands for the edge of a sentence")]
+    return [job.raw.error(f"a literal {found[1]}, which stands for the edge of a sentence", found[0])]
 
 
 def learn(job: Job, settings: Settings) -> Predicted:
@@ -284,7 +280,6 @@ def learn(job: Job, settings: Settings) -> Predicted:
 
 
 def _perplexity(result: Result) -> float:
-    """For comparing: what is no number is infinite."""
     return result["perplexity"] if math.isfinite(result["perplexity"]) else math.inf
 
 

@@ -71,22 +71,16 @@ class Messages(Findings):
             body=[
                 p(self._in_words(strange)),
                 page.plots([
-                    page.bars(
-                        [(f"{10 * k} to {10 * (k + 1)} %", n) for k, n in enumerate(survey["histogram"])],
-                        "Messages by the share of their words that are not standard.",
-                        title="How strange messages are", value_label="messages",
-                    ),
-                    page.bars(
-                        self.errors.items(), "What is wrong with the words of the annotated messages.",
-                        title="Kinds of errors", value_label="words",
-                    ),
+                    page.bars([(f"{10 * k} to {10 * (k + 1)} %", n) for k, n in enumerate(survey["histogram"])],
+                              "Messages by the share of their words that are not standard.",
+                              title="How strange messages are", value_label="messages"),
+                    page.bars(self.errors.items(), "What is wrong with the words of the annotated messages.",
+                              title="Kinds of errors", value_label="words"),
                 ]),
                 *([] if rows else [p("No message was changed.")]),
                 *page.titled("Before and after", ("as typed", "in standard spelling"), rows),
-                *page.titled(
-                    "What is changed most often", ("typed", "becomes", "times"),
-                    [(typed, form, count(n)) for typed, form, n in self.frequent], (2,),
-                ),
+                *page.titled("What is changed most often", ("typed", "becomes", "times"),
+                             [(typed, form, count(n)) for typed, form, n in self.frequent], (2,)),
                 *page.titled(
                     "Why", ("typed", "becomes", "other candidates", "what spoke for it", "sure"),
                     [(row["typed"], row["form"], ", ".join(row["others"]), step.labels.get(row["why"], row["why"]),

@@ -239,7 +239,6 @@ class Projected(Findings):
         )  # fmt: skip
 
     def _source(self) -> str:
-        """Who parsed the language of the treebank."""
         judged, sentences = self.judged, counted(self.treebank, "sentence")
         if judged is None:
             return f"The tagger and the parser of its {sentences}, see their chapters,"
@@ -266,7 +265,6 @@ class Projected(Findings):
 
 
 def _classes(text: Corpus, settings: Settings) -> int:
-    """How many word classes a text gets."""
     types = int((text.vocab.counts[FIRST:] > 0).sum())
     return by_rule(settings["classes"], min(200, max(20, types // 10)))
 
@@ -275,7 +273,7 @@ def project(job: Job, settings: Settings) -> Projected:
     """Learn a parser of the treebank's language, parse one side of the translations, and project to the other."""
     path, bank = job.kit.paths("tagged")[0], job.trees
     check_enough(path, len(bank), FEWEST_PROJECTED, "sentence")
-    bitext = job.parallel.bitext
+    bitext = job.parallel
     known = (side.recode(bank.corpus.vocab).tokens != UNKNOWN for side in (bitext.source, bitext.target))
     shares = [float(each.sum() / max(1, len(each))) for each in known]
     if max(shares) < _KNOWN:

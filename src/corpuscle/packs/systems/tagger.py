@@ -37,13 +37,12 @@ class Tagged(Findings):
     def chapter(self, step: Step) -> Chapter:
         found, main = self.measures, self.layers[0]
         share, low, high = found[main], found[f"{main}_low"], found[f"{main}_high"]
-        called = step.labels[main]
-        simple = calling = new = ""
+        called, simple, calling, new = step.labels[main], "", "", ""
         if main == "upos" and self.tags:
             most = max(self.tags, key=lambda row: row["words"])
             chance = percent(most["words"] / max(1, sum(row["words"] for row in self.tags)), 0)
-            simple, calling = f"{most['tag']} for every word: {chance}", f"calling every word {most['tag']} would give"
-            calling = f"; {calling} {chance}"
+            simple = f"{most['tag']} for every word: {chance}"
+            calling = f"; calling every word {most['tag']} would give {chance}"
         if "unknown" in found.figures and "known" in found.figures:
             unknown = counted(int(found["unknown_words"]), "unknown word")
             new = f" Of words that it had met {percent(found['known'])} were right, of {unknown} "
@@ -75,10 +74,8 @@ class Tagged(Findings):
                     [(row["tag"], row["words"], percent(row["precision"]), percent(row["recall"]), row["confused"])
                      for row in self.tags], (1, 2, 3),
                 ),
-                *page.titled(
-                    "Words that came out wrong", ("before", "word", "after", "found", "right", "word"),
-                    [(*error, "" if known else "unknown") for *error, known in self.errors],
-                ),
+                *page.titled("Words that came out wrong", ("before", "word", "after", "found", "right", "word"),
+                             [(*error, "" if known else "unknown") for *error, known in self.errors]),
             ],
             verdict=f"{how}: {percent(share, 0)} of the words of unseen sentences are right{calling}.",
         )  # fmt: skip

@@ -83,10 +83,8 @@ class Topics(Findings):
                 **pick(self, "topics", "documents", "sweeps"), "held_out_documents": self.held_out["documents"],
                 **pick(topical, "perplexity", "low", "high"), "perplexity_without_topics": without,
             },
-            cards=[Card(
-                f"{perplexity:,.1f}", f"perplexity of unseen documents, {counted(self.topics, 'topic')}",
-                f"without topics: {without:,.1f}",
-            )],
+            cards=[Card(f"{perplexity:,.1f}", f"perplexity of unseen documents, {counted(self.topics, 'topic')}",
+                        f"without topics: {without:,.1f}")],
             body=[
                 p("Each word comes from the general language or from a topic of its document: the model has found "
                   f"out which, from nothing but the words, in {self.sweeps} rounds over the text. The number of "

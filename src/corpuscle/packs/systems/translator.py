@@ -45,6 +45,7 @@ class Drafts(Findings):
     def chapter(self, step: Step) -> Chapter:
         score, much = 100 * self.measures["bleu"], amount(self.pairs, 2_000, 50_000, "translations", ("few", "many"))
         low, high = (100 * edge for edge in pick(self.measures, "low", "high").values())
+        perfect = "the very words of the other translator"
         how = grade(score, (40, "Good drafts"), (20, "Drafts to correct"), (10, "Rough drafts"), (0, "Hardly usable"))
         return Chapter(
             headline=f"draft translator: BLEU {score:.1f} on {counted(self.held_out, 'unseen sentence')}",
@@ -52,9 +53,7 @@ class Drafts(Findings):
                 "pairs": self.pairs, "sentences": self.held_out,
                 **pick(self.measures, "bleu", "low", "high", "length_ratio"), "unknown": self.unknown,
             },
-            cards=[Card(
-                f"{score:.0f}", "BLEU of drafts of unseen sentences", "the very words of the other translator: 100"
-            )],
+            cards=[Card(f"{score:.0f}", "BLEU of drafts of unseen sentences", f"{perfect}: 100")],
             body=[
                 learned_from(
                     f"{counted(self.pairs, 'sentence pair')}: {counted(self.entries, 'phrase pair')}", "model",
@@ -70,13 +69,13 @@ class Drafts(Findings):
                     "Drafts of unseen sentences", ("sentence", "draft", "translation in the file"), self.examples
                 ),
             ],
-            verdict=f"{how}, {much}: BLEU {score:.0f}, where 100 are the very words of the other translator; "
+            verdict=f"{how}, {much}: BLEU {score:.0f}, where 100 are {perfect}; "
             f"{percent(self.unknown, 0)} of the words of new sentences are unknown.",
         )  # fmt: skip
 
 
 def learn(job: Job, settings: Settings) -> Drafts:
-    bitext, folder = job.parallel.bitext, job.kit.folder / "parallel"
+    bitext, folder = job.parallel, job.kit.folder / "parallel"
     lengths = np.column_stack([bitext.source.lengths, bitext.target.lengths])
     usable = np.flatnonzero(((lengths > 0) & (lengths <= _LONGEST)).all(axis=1))
     check_enough(folder, len(usable), FEWEST_PAIRS, "sentence pair")

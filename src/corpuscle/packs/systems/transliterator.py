@@ -98,12 +98,10 @@ class Written(Findings):
                         value_label="wrong names",
                     ),
                 ]),
-                *page.titled(
-                    "Typical errors", ("name", "written", "right", "rank of the right one"),
-                    [(row["source"], row["found"] or "∅", row["wanted"], row["rank"] or "not found")
-                     for row in self.errors], (3,),
-                    f"{counted(self.wrong, 'name')} of {count(self.held_out)} came out wrong. The first:",
-                ),
+                *page.titled("Typical errors", ("name", "written", "right", "rank of the right one"),
+                             [(row["source"], row["found"] or "∅", row["wanted"], row["rank"] or "not found")
+                              for row in self.errors], (3,),
+                             f"{counted(self.wrong, 'name')} of {count(self.held_out)} came out wrong. The first:"),
             ],
             verdict=f"{how}: {exactly} of unseen names are written exactly as wanted at the first attempt, {simple} "
             "letter by letter.",
@@ -136,7 +134,11 @@ def _learned(job: Job, pairs: list[Pair], settings: Settings) -> Written:
     job.fit(model, train, None, name=FILE)
     rivals: dict[str, Transliterator] = {"phrase": model}
     if len(train) >= settings["neural_from"] and find_spec("torch") is not None:
-        rivals |= _networks(job, train, settings["network"])
+        network = NeuralTransliterator(**job.common, **settings["network"])
+        rest, tuning = network.divided(train, job.seed, _TUNING)  # both are tuned on names that neither has learned
+        job.fit(network, rest, tuning, name=NETWORK)
+        phrase = PhraseTransliterator(**job.common).fit(rest)
+        rivals |= {"neural": network, "combined": CombinedTransliterator().fit(phrase, network, tuning)}
     references = [[normal(target) for target in pair.targets] for pair in test]
 
     def written(rival: Any, *most: int) -> list[list[str]]:
@@ -152,7 +154,7 @@ def _learned(job: Job, pairs: list[Pair], settings: Settings) -> Written:
         for pair, found, wanted in zip(test, answers[chosen], references, strict=True)
         if not found or found[0] not in wanted
     ]  # fmt: skip
-    confused = Counter(difference(row["found"], row["wanted"]) for row in wrong)
+    confused = Counter(difference(row["found"], row["wanted"]) for row in wrong).most_common(_CONFUSIONS)
     words = list(dict.fromkeys(max(normal(pair.source).split(), key=len) for pair in test))
     ways = {word: model.derivations(word, _WAYS) for word in words[:_DRAWN] if chosen == "phrase"}
     lattices = tuple((w, tuple((best, tuple(pieces)) for (best, _), pieces in found)) for w, found in ways.items())
@@ -161,18 +163,8 @@ def _learned(job: Job, pairs: list[Pair], settings: Settings) -> Written:
         measures=measures[chosen], chosen=chosen, rivals={name: found["acc"] for name, found in measures.items()},
         baseline=news_measures(written(LetterMap().fit(train)), references, seed=job.seed)["acc"],
         errors=tuple(wrong[:_ERRORS]),
-        confusions=tuple((found, wanted, n) for (found, wanted), n in confused.most_common(_CONFUSIONS)),
-        wrong=len(wrong), lattices=lattices,
+        confusions=tuple((found, wanted, n) for (found, wanted), n in confused), wrong=len(wrong), lattices=lattices,
     )  # fmt: skip
-
-
-def _networks(job: Job, train: list[Pair], size: Mapping[str, Any]) -> dict[str, Transliterator]:
-    """A network, and it together with phrases; both are tuned on names that neither has learned from."""
-    network = NeuralTransliterator(**job.common, **size)
-    rest, tuning = network.divided(train, job.seed, _TUNING)
-    job.fit(network, rest, tuning, name=NETWORK)
-    phrase = PhraseTransliterator(**job.common).fit(rest)
-    return {"neural": network, "combined": CombinedTransliterator().fit(phrase, network, tuning)}
 
 
 def _final(

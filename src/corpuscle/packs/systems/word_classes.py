@@ -43,8 +43,7 @@ def number_of_classes(counts: np.ndarray) -> int:
 
 @dataclass(frozen=True)
 class Classes(Findings):
-    """All classes, the largest first, with their most frequent words and their share of the text; ``tree``: as
-    ``merge_tree`` draws it."""
+    """All classes, the largest first, with their most frequent words and share of the text, and their tree."""
 
     classes: Table
     types: int
