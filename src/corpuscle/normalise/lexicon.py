@@ -118,7 +118,7 @@ class Replacements:
         return cls(cls.from_pairs(pairs).counts | apart)
 
     @classmethod
-    def beside(
+    def with_neighbours(
         cls, seen: Replacements, typed: Messages, meant: Messages, edges: tuple[str, str]
     ) -> tuple[Replacements, Replacements]:
         """The replacements of words that have several, each with the word before it in front, and with the word behind
@@ -275,6 +275,7 @@ class Lexicon:
         counts = words.counts[FIRST:]
         self.log_frequency: np.ndarray = np.log((counts + 1.0) / (counts.sum() + len(counts) + 1.0))
         self.channel = default_channel(len(np.unique(self.shapes.letters.letters)) + 10)
+        self._indices: dict[Reach, tuple[Postings, Postings]] = {}
 
     @classmethod
     def learn(cls, words: Mapping[str, int], phonetics: Phonetics | None) -> Lexicon:
@@ -301,11 +302,10 @@ class Lexicon:
 
     def prepare(self, reach: Reach) -> tuple[Postings, Postings]:
         """The index of words by their letters, and that of codes; made once."""
-        made: dict[Reach, tuple[Postings, Postings]] = self.__dict__.setdefault("_indices", {})
-        if reach not in made:
+        if reach not in self._indices:
             by_letters = build_index(self.shapes.letters, reach.distance)
-            made[reach] = by_letters, build_index(self.shapes.codes, max(0, reach.sound_distance))
-        return made[reach]
+            self._indices[reach] = by_letters, build_index(self.shapes.codes, max(0, reach.sound_distance))
+        return self._indices[reach]
 
     def confusion_set(self, token: str, reach: Reach) -> np.ndarray:
         """The numbers of the words that a token (reduced) may stand for, ascending: int32."""

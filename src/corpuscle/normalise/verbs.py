@@ -207,7 +207,7 @@ def evaluate(
     outside the lexicon (those flagged OOV) also whether ill-formed ones are told from others."""
     from corpuscle.measure import detection, normalisation_scores
 
-    typed, wrong = [list(message) for message in gold.corpus], None
+    typed, wrong = list(gold.corpus), None
     if gold_detection:
         wrong = [
             [one.lower() != other.lower() for one, other in zip(message, gold.standard(i), strict=True)]
@@ -246,7 +246,7 @@ def survey(
 
     texts = _paths(texts) or texts
     gold = {path: read_normalised(path) for path in texts if suffix_of(path) in _GOLD}
-    read = {path: list(map(list, gold[path].corpus)) if path in gold else read_messages([path], raw) for path in texts}
+    read = {path: list(gold[path].corpus) if path in gold else read_messages([path], raw) for path in texts}
     if words is not None:
         known = {word.lower() for word in words}
     else:

@@ -69,16 +69,6 @@ def _without(word, n, a, b):
     return key
 
 
-@part(inline=True)
-def _file(keys, count, key):
-    """Write a key behind ``count`` others unless it is one of them; returns how many there are."""
-    for k in range(count):
-        if keys[k] == key:
-            return count
-    keys[count] = key
-    return count + 1
-
-
 @part
 def _deletions(word, distance, keys):
     """Write the hashes of the beginning of a word after up to ``distance`` (at most 2) deletions, each once; how
@@ -87,7 +77,12 @@ def _deletions(word, distance, keys):
     count = 0
     for a in range(-1, n if distance > 0 else 0):  # -1 and -1: none is deleted; a and a: one
         for b in range(a, n if distance > 1 and a >= 0 else a + 1):
-            count = _file(keys, count, _without(word, n, a, b))
+            key, k = _without(word, n, a, b), 0
+            while k < count and keys[k] != key:
+                k += 1
+            if k == count:
+                keys[count] = key
+                count += 1
     return count
 
 
