@@ -1,9 +1,9 @@
 """Analysers: who proposes the analyses of a form.
 
 ``Lexicon``: those that a form has in a treebank, and in a table of forms if there is one. ``proposed``: those of
-Buckwalter's tables (``buckwalter``). ``Guesser``: for any other
-form, those of the words of the treebank that share its longest ending (5 letters down to none), with the lemma by the
-rule that made theirs. A form without letters has the one analysis that most such forms have.
+Buckwalter's tables (``buckwalter``). ``Guesser``: for any other form, those of the words of the treebank that share its
+longest ending (5 letters down to none), with the lemma by the rule that made theirs. A form without letters has the one
+analysis that most such forms have.
 
 Which analysis of Buckwalter's tables a word of a treebank has: the one that agrees most with its columns.
 
@@ -158,11 +158,6 @@ class Guesser(NamedTuple):
         rows = [kept[names[i]] for i in order.tolist()]
         ids = (vocab.encode([guess for row in rows for guess in row]) - FIRST).astype(np.int32)
         return cls(vocab, hashes[order], starts_of(map(len, rows)), ids)
-
-    @classmethod
-    def none(cls) -> Guesser:
-        """One that guesses nothing."""
-        return cls.learn([], [])
 
     def guess(self, form: str, elements: Sequence[str]) -> list[str]:
         """The labels of words with the longest ending of a form that is known."""

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -212,15 +211,6 @@ def transformed(counts: np.ndarray, transform: str) -> np.ndarray:
         return counts
     half = counts.shape[1] // 2
     return counts[:, :half] / (1 + counts[:, half:])
-
-
-def chunks(starts: np.ndarray, rows: int) -> list[tuple[int, int]]:
-    """Runs of items with about so many rows each."""
-    if len(starts) < 2:
-        return []
-    edges = np.unique(np.searchsorted(starts, np.arange(0, starts[-1] + rows, rows)).clip(0, len(starts) - 1))
-    edges = np.unique(np.concatenate([[0], edges, [len(starts) - 1]]))
-    return list(pairwise(edges.tolist()))
 
 
 class Text(NamedTuple):
