@@ -206,7 +206,7 @@ class Language:
     @cached_property
     def lexicon(self) -> list[Word]:
         """Every form of every base word of the main language, with lemma and features."""
-        return list(self.grammar.lexicon.paradigms())
+        return list(dict.fromkeys(self.grammar.lexicon.paradigms()))
 
     @cached_property
     def _speaker(self) -> Speaker:
