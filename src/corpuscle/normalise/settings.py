@@ -62,7 +62,7 @@ class NormaliserSettings(Seeded, Parallel):
         "Without annotated messages: change only what a detector, learned from the clean text, holds to be ill-formed.",
         default=False,
     )
-    positives: int = setting("Detector: a word is ill-formed if at least N candidates fit.", default=1, low=1, high=1000)
+    positives: int = setting("Detector: words are ill-formed if N candidates fit.", default=1, low=1, high=1000)
     examples: int = setting("Detector: it learns from at most N words.", default=20_000, low=10, high=10_000_000)
     aggregates: bool = setting("Detector: sum, maximum and number of the values of entries take part.", default=True)
     order: int = setting("Order of the language model.", default=3, low=1, high=5)

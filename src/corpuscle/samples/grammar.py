@@ -346,10 +346,10 @@ class Grammar:
         if event.complement is not None:
             last.append(self._complement(event, event.complement, agreement))
         before: list[Leaf | Phrase] = []
-        if subject is not None and event.mood != "order":
-            # An identifier is as good as chance, and saying a meaning needs no random stream.
-            if not (self.drop and subject.kind == "pronoun" and subject.id % 8 < 5):
-                before.append(self.noun_phrase(subject, "Nom", "nsubj"))
+        # An identifier is as good as chance, and saying a meaning needs no random stream.
+        dropped = self.drop and subject is not None and subject.kind == "pronoun" and subject.id % 8 < 5
+        if subject is not None and event.mood != "order" and not dropped:
+            before.append(self.noun_phrase(subject, "Nom", "nsubj"))
         if self.order == "VSO":  # with a copula: copula, subject, predicate
             place = len(predicate) if event.predicate is None else predicate.index(head)
             children = [*predicate[:place], *before, *predicate[place:], *arguments, *obliques, *last]
