@@ -1,10 +1,10 @@
 """TwoPassRanker: a ranker, and another that also looks at the part of speech and the lemma of the neighbours; and what
 all models share that rank a second time: a full ranker inside, whose words and labels are theirs.
 
-Beside the numbers of the first pass, a candidate has the counts of its label and elements with the word and the part
-of speech, or the lemma, of the analysis before and behind; the same without the word. They are counted on right
-analyses, and looked up with those that the first pass puts first (``predicted``), or with the right ones (``gold``),
-which no reader has, but which say how much there is to gain.
+A candidate has the numbers of the first pass, and the counts of its label and elements with the word and the part of
+speech, or the lemma, of the analysis before and behind; the same without the word. They are counted on right analyses,
+and looked up with those that the first pass puts first (``predicted``), or with the right ones (``gold``), which no
+reader has, but which say how much there is to gain.
 
 ``PairRanker``: lemmas ranked by one model, all other elements together by another; a pair need not be a candidate.
 

@@ -182,7 +182,7 @@ def _grams(text: str) -> np.ndarray:
     """The bytes, pairs and (hashed) triples of bytes of a text as numbers below 3 times ``_TABLE``: int64."""
     data = np.frombuffer(f" {text.lower()} ".encode("utf-8", "surrogatepass"), np.uint8).astype(np.int64)
     pairs = data[:-1] * 256 + data[1:]
-    threes = (pairs[:-1] * 40503 + data[2:] * 30011) % _TABLE
+    threes = (pairs[:-1] * 40503 + data[2:] * 30011) % _TABLE  # odd factors: both parts reach every cell
     return np.concatenate([data, _TABLE + pairs, 2 * _TABLE + threes])
 
 

@@ -241,8 +241,8 @@ class Normaliser(NormaliserSettings, container.Model):
 
     def _fit_channel(self, typed: Messages, gold: Normalised | None, source: Any) -> None:
         """Estimate the channel from annotated messages, or from the words of messages that are not in the lexicon."""
-        lexicon, pairs = self.lexicon_, None if gold is None else _pairs(gold)
-        examples = pair_examples(self, pairs) if pairs is not None else message_examples(self, typed)
+        lexicon = self.lexicon_
+        examples = message_examples(self, typed) if gold is None else pair_examples(self, _pairs(gold))
         if not examples:
             raise error_about(source, "nothing to fit the channel to: no word of the messages is ill-formed")
         lexicon.channel, _ = fitted_channel(lexicon.channel, examples, lexicon.shapes.letters, lexicon.shapes.vowels)

@@ -57,7 +57,7 @@ class TrainingMessages(NamedTuple):
 
 
 def _paths(value: Any) -> tuple[str, ...]:
-    """The files that were given, none if it is something else."""
+    """The names of files, one or several; none where the value is data."""
     return value if isinstance(value, tuple) else (os.fspath(value),) if isinstance(value, str | os.PathLike) else ()
 
 
@@ -281,7 +281,7 @@ def _survey_text(row: dict[str, Any]) -> str:
 def corrupt(
     gold: Normalised = _gold(), text: Sequence[list[str]] = messages(default="-", raw=True), *, seed: int = SEED
 ) -> Normalised:
-    """Write a text as it might have been typed, with noise learned from annotated messages: beside what it means, token
+    """Write a text as it might have been typed, with noise learned from annotated messages: with what it means, token
     by token (.norm, .tsv, .jsonl), or as plain messages."""
     from corpuscle.normalise.corpus_tools import Noise
 

@@ -72,13 +72,12 @@ def _things(event: Event | None) -> Iterator[tuple[Thing, Event]]:
     stack = [thing for thing in roots if thing is not None]
     while stack:
         thing = stack.pop()
-        if thing.kind == "pronoun":
-            continue
-        yield thing, event
-        stack += thing.also
-        if thing.possessor is not None:
-            stack.append(thing.possessor)
-        yield from _things(thing.relative)
+        if thing.kind != "pronoun":
+            yield thing, event
+            stack += thing.also
+            if thing.possessor is not None:
+                stack.append(thing.possessor)
+            yield from _things(thing.relative)
     yield from _things(event.complement)
     for other in (event.circumstance, event.also):
         if other is not None:

@@ -110,10 +110,9 @@ def sister_grammar(
     known = {"articles": False, "copula": False, "splits": True, "marks_objects": True}
     grammar = Grammar.drawn(random, lexicon, order, adjective_first=not main.adjective_first, **known)
     particles = Random(seed, "samples/sister/particles")
-    verbs = [key for key, concept in CONCEPTS.items() if concept.pos == "VERB"]
     forms = [sounds.root(particles, 1) for _ in range(3)]
-    for key in verbs:
-        if particles.uniform() < 0.1:
+    for key, concept in CONCEPTS.items():
+        if concept.pos == "VERB" and particles.uniform() < 0.1:
             form = particles.choice(forms)
             spelled = script.spell(form)
             grammar.phrasal[key] = Word(spelled, spelled, "PART", "_", form, "PRT")

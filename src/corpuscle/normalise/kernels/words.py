@@ -48,8 +48,8 @@ from corpuscle.random import mix
 
 PREFIX = 7
 MOST = 1 + PREFIX + PREFIX * (PREFIX - 1) // 2
-"""So many strings at most are left of ``PREFIX`` letters after up to two deletions."""
-_PRIME = np.uint64(0x9E3779B97F4A7C15)
+"""The largest number of strings that up to two deletions leave of ``PREFIX`` letters."""
+_PRIME = np.uint64(0x9E3779B97F4A7C15)  # 2^64 by the golden ratio, odd: spreads keys that follow each other
 
 
 class Spelled(NamedTuple):
@@ -148,7 +148,7 @@ def near_words(query: np.ndarray, spelled: Spelled, index: Postings) -> np.ndarr
 
 SIMILARITIES = 5
 """Columns of ``compare_words``: log P(t | s), exp(-edit distance), and common prefix, suffix and subsequence by L."""
-_LEAST = 1e-300
+_LEAST = 1e-300  # instead of 0, whose logarithm would rule a candidate out whatever else speaks for it
 
 
 class Channel(NamedTuple):
