@@ -177,13 +177,11 @@ class Guesser(NamedTuple):
         return []
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """As they go into a model file, see ``GUESSER``."""
         own = {"endings/keys": self.endings, "endings/starts": self.starts, "endings/guesses": self.ids}
         return self.guesses.arrays("guesses/") | own
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, np.ndarray]) -> Guesser:
-        """As they stand in a model file."""
         own = (arrays[f"endings/{name}"] for name in ("keys", "starts", "guesses"))
         return cls(Vocab.from_arrays(arrays, "guesses/"), *own)
 

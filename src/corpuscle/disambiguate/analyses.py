@@ -38,7 +38,6 @@ def written(form: str, strip_vowels: bool = True) -> str:
 
 
 def pairs_of(features: str) -> dict[str, str]:
-    """The names and values of FEATS."""
     return dict(pair.partition("=")[::2] for pair in features.split("|") if "=" in pair)
 
 
@@ -194,12 +193,10 @@ class Counts(NamedTuple):
         return out
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """As they go into a model file, see ``COUNTS``."""
         return {"counts/keys": self.keys, "counts/values": self.counts}
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, np.ndarray]) -> Counts:
-        """As they stand in a model file."""
         return cls.of_keys(*(arrays[name] for name in COUNTS))
 
 

@@ -175,7 +175,6 @@ def entry_of(model: Normaliser, typed: str, wrong: bool) -> Entry:
 
 
 def _special_table(model: Normaliser, token: str, typed: str, forms: list[str], slang: str | None) -> np.ndarray:
-    """The features of the word itself and of replacements."""
     lexicon = model.lexicon_
     table = np.zeros((len(forms), len(FEATURES)))
     table[:, :6] = lexicon.compare_forms(token, forms)

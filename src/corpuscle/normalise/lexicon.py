@@ -39,7 +39,6 @@ Messages = Sequence[Sequence[str]]
 
 
 def replacement_arrays(prefix: str) -> dict[str, Array]:
-    """The declared arrays of replacements."""
     name = prefix.strip("/")
     return {
         **vocab_arrays(f"{prefix}typed/", f"{name}_typed"),
@@ -70,7 +69,6 @@ class Replacements:
         return len(self.counts)
 
     def arrays(self, prefix: str) -> dict[str, np.ndarray]:
-        """As a model file has them."""
         typed = {word: i for i, word in enumerate(dict.fromkeys(pair[0] for pair in self.counts))}
         meant = {word: i for i, word in enumerate(dict.fromkeys(pair[1] for pair in self.counts if pair[1]))}
         rows = [(typed[pair[0]], meant.get(pair[1], -1)) for pair in self.counts]
@@ -201,7 +199,6 @@ _VOWELS = frozenset("aeiouy")
 
 
 def spelled(words: Sequence[str]) -> Spelled:
-    """The letters of words."""
     letters, starts = letters_of(words)
     return Spelled(frozen(letters, np.int32), frozen(starts, np.int64))
 
@@ -288,7 +285,6 @@ class Lexicon:
         return word in self.number
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """As a model file has it."""
         arrays = {**self.words.arrays("words/"), **self.codes.arrays("codes/")}
         return arrays | {"word_codes": self.shapes.word_codes}
 

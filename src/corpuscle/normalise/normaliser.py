@@ -260,7 +260,6 @@ class Normaliser(NormaliserSettings, container.Model):
         return known | set(self.also)
 
     def language_model(self, text: Messages) -> NgramModel:
-        """A language model of some text."""
         model = NgramModel(order=self.order, min_count=1, allow_markup=True, workers=self.workers, seed=self.seed)
         return model.fit(Corpus.from_sentences(text))
 
@@ -356,7 +355,6 @@ def _pairs(gold: Normalised) -> list[tuple[str, str]]:
 
 
 def _lexicon(words: Collection[str], text: Messages, phonetics: Phonetics | None) -> Lexicon:
-    """Words with their counts in a text."""
     counts = Counter(word for sentence in text for word in sentence)
     return Lexicon.learn({word: counts[word] for word in sorted(words)}, phonetics)
 

@@ -263,7 +263,6 @@ def survey(
 
 
 def _survey_text(row: dict[str, Any]) -> str:
-    """What a survey says of one text."""
     shares = " ".join(map(str, row["histogram"]))
     text = (
         f"{row['name']}: {row['messages']:,} messages, {row['tokens']:,} words, "

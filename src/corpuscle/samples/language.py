@@ -224,7 +224,6 @@ class Language:
 
     @property
     def held_out_names(self) -> list[Name]:
-        """More names."""
         return self._names[self.sizes.names :][: self.sizes.held_out.names]
 
     @cached_property
@@ -260,7 +259,6 @@ class Language:
 
     @cached_property
     def held_out_pairs(self) -> list[Pair]:
-        """More pairs."""
         return self._pairs("samples/held-out pairs", self.sizes.held_out.pairs)
 
     @_collecting_later()
@@ -274,7 +272,6 @@ class Language:
 
     @cached_property
     def held_out_entities(self) -> list[Note]:
-        """More notes."""
         return self._notes("samples/held-out notes", self.sizes.held_out.notes)
 
     @cached_property

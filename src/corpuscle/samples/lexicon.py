@@ -365,7 +365,6 @@ class Lexicon:
 
     @_remembered
     def order(self, key: str, number: str) -> Word:
-        """A command."""
         agrees = bool(self.morphology.subject)
         sounds = self.sounds.join(self.roots[key], self.morphology.order[number if agrees else "Sing"])
         features = features_of(Mood="Imp", Number=number if agrees else "", Person="2", VerbForm="Fin")

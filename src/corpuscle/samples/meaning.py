@@ -253,7 +253,6 @@ class Speaker:
         event.fronted = depth == 0 and random.uniform() < 0.2
 
     def frame(self, random: Random, complements: float = 0.13) -> str:
-        """A clause type."""
         chance = random.uniform()
         if chance < complements:
             return "c" if chance < 0.6 * complements else "x"
@@ -291,7 +290,6 @@ class Speaker:
         return self.event(random, context, frame, self.subject_for(random, context, frame), depth)
 
     def order(self, random: Random, context: Context) -> Event:
-        """A command."""
         event = self.event(random, context, "t" if random.uniform() < 0.7 else "i", None)
         event.mood, event.fronted = "order", False
         number = "Sing" if random.uniform() < 0.6 else "Plur"
