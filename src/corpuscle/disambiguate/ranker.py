@@ -226,6 +226,7 @@ class Ranker(RankerSettings, Disambiguator):
         return scores, counts
 
     def rank(self, bank: Treebank) -> Ranking:
+        """The analyses of every word, the likeliest first."""
         text = text_of(self.words_of(bank), self.strip_vowels)
         lists = self.lists_of(text)
         scores, counts = self.scores(text, lists)

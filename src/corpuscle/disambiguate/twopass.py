@@ -140,6 +140,7 @@ class TwoPassRanker(TwoPassSettings, Disambiguator):
         return np.hstack([first.numbers(text, lists, first.common(text, lists)), transformed(more, self.transform)])
 
     def rank(self, bank: Treebank) -> Ranking:
+        """The analyses of every word, the likeliest first."""
         first, bank = with_workers(self, self.first_ranker_), self.words_of(bank)
         text = text_of(bank, self.strip_vowels)
         lists = first.lists_of(text)

@@ -224,6 +224,7 @@ class Language:
 
     @property
     def held_out_names(self) -> list[Name]:
+        """More names, for testing."""
         return self._names[self.sizes.names :][: self.sizes.held_out.names]
 
     @cached_property
@@ -259,6 +260,7 @@ class Language:
 
     @cached_property
     def held_out_pairs(self) -> list[Pair]:
+        """More pairs, for testing."""
         return self._pairs("samples/held-out pairs", self.sizes.held_out.pairs)
 
     @_collecting_later()
@@ -272,6 +274,7 @@ class Language:
 
     @cached_property
     def held_out_entities(self) -> list[Note]:
+        """More notes, for testing."""
         return self._notes("samples/held-out notes", self.sizes.held_out.notes)
 
     @cached_property

@@ -365,6 +365,7 @@ class Lexicon:
 
     @_remembered
     def order(self, key: str, number: str) -> Word:
+        """A verb as a command, to one or to several."""
         agrees = bool(self.morphology.subject)
         sounds = self.sounds.join(self.roots[key], self.morphology.order[number if agrees else "Sing"])
         features = features_of(Mood="Imp", Number=number if agrees else "", Person="2", VerbForm="Fin")
