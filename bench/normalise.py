@@ -266,11 +266,11 @@ def sets(timer: Any, data: str) -> dict[str, float]:
     places = places_of(model, typed, wrong)
     candidates = places.candidates()
     scores, hits = context_scores(places, candidates, model.lm_, None), 0
-    for k, entry in enumerate(places.entries):
+    for k, place in enumerate(places.each):
         mine = scores[candidates.places[k] : candidates.places[k + 1]]
         best = np.argsort(-mine, kind="stable")[: max(10, int(np.ceil(0.1 * len(mine))))]
-        right = gold.standard(places.messages[k])[places.tokens[k]].lower()
-        hits += right in {entry.forms[c] for c in best.tolist()}
+        right = gold.standard(place.message)[place.token].lower()
+        hits += right in {place.entry.forms[c] for c in best.tolist()}
     figures["sets, Tc 2 or Tp 1, a tenth by the language model: recall"] = hits / len(pairs)
     for name in ("noslang", "emnlp2012_dict", "utd_pairs_dev"):
         of = _slang(data, name).of

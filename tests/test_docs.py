@@ -123,6 +123,21 @@ def test_the_glossary_says_every_word_once_in_a_line_or_two():
     assert all(len(entry.strip().splitlines()) <= 2 for entry in entries)
 
 
+def test_the_glossary_names_options_and_classes_that_there_are():
+    page, declared, classes = (ROOT / "docs" / "glossary.md").read_text(), set(), set()
+    for path in (ROOT / "src" / "corpuscle").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.arg):
+                declared.add(node.arg)
+            elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+                declared.add(node.target.id)
+            elif isinstance(node, ast.ClassDef):
+                classes.add(node.name)
+    options = {option_of(name) for name in declared}
+    assert set(re.findall(r"--[a-z][\w-]*", page)) - options == set()
+    assert set(re.findall(r"`([A-Z]\w+)`", page)) - classes == set()
+
+
 def test_the_page_of_settings_has_every_option_of_every_method_with_its_default():
     sections = dict(zip(*[iter(re.split(r"^## (\w+)$", MADE["settings.md"], flags=re.M)[1:])] * 2, strict=True))
     for name, task in TASKS.items():

@@ -24,6 +24,16 @@ def test_a_module_of_kernels_names_its_paper(path):
     assert all(1900 <= int(year) <= time.localtime().tm_year for _, _, year in papers)
 
 
+def test_a_paper_has_the_same_author_and_year_in_every_module():
+    said: dict[str, set[tuple[str, str]]] = {}
+    for path in SOURCES.rglob("*.py"):
+        text = " ".join((ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or "").split())
+        for author, title, year in re.findall(r'([A-Z]\w+), "([^"]+)", (\d{4})\b', text):
+            said.setdefault(re.sub(r"\W+", " ", title.lower()), set()).add((author, year))
+    assert len(said) > 100
+    assert {title: named for title, named in said.items() if len(named) > 1} == {}
+
+
 def test_no_module_names_a_paper_by_author_and_year_alone():
     for path in MODULES:
         says = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""

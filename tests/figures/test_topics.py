@@ -43,5 +43,6 @@ def test_topics_are_listed_with_bars_words_and_phrases():
     assert widths == [90, 45, 1]
     assert "bank money" in texts(root) and "interest rate · central bank" in texts(root)
     assert any(text.startswith("word0 word1") and "word99" not in text for text in texts(root))
-    assert topic_list(shown) == topic_list(shown)
+    heights = [float(rectangle.get("y")) for rectangle in root.findall(SVG + "rect")]
+    assert heights == sorted(heights) and len(set(heights)) == 3
     parsed(topic_list([]))

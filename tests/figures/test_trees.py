@@ -27,7 +27,6 @@ def test_leaves_stand_in_the_order_of_their_paths_with_their_words() -> None:
     assert found(root, "<b> of").get("y") == found(root, "10").get("y")
     assert "class 0" in tips(root) and "this merger loses 0.5; 1.5 bits are left" in tips(root)
     assert root.findtext(SVG + "desc").startswith("0: cat dog; 10: <b> of; 11: w0 w1 w2")
-    assert merge_tree(LEAVES, MERGES, VALUES) == merge_tree(LEAVES, MERGES, VALUES)
 
 
 def test_a_node_is_drawn_where_its_value_is_and_between_its_two() -> None:

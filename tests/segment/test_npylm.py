@@ -202,7 +202,8 @@ def test_empty_lines_stay_and_single_letters_are_sentences():
 def test_there_is_always_room(order, length):
     random = np.random.default_rng(length)
     text = Corpus.from_sentences([["".join(random.choice(list("ab"), length))] for _ in range(40)])
-    NestedSegmenter(order=order, sweeps=2, mh=True).fit(text)
+    found = NestedSegmenter(order=order, sweeps=2, mh=True).fit(text).segment(text)
+    assert ["".join(words) for words in found] == ["".join(letters) for letters in text]
 
 
 def test_a_chain_begins_with_given_words_and_words_of_branching_entropy():

@@ -1,9 +1,9 @@
 """Analysers: who proposes the analyses of a form.
 
 ``Lexicon``: those that a form has in a treebank, and in a table of forms if there is one. ``proposed``: those of
-Buckwalter's tables (``buckwalter``). ``Guesser``: for any other
-form, those of the words of the treebank that share its longest ending (5 letters down to none), with the lemma by the
-rule that made theirs. A form without letters has the one analysis that most such forms have.
+Buckwalter's tables (``buckwalter``). ``Guesser``: for any other form, those of the words of the treebank that share its
+longest ending (5 letters down to none), with the lemma by the rule that made theirs. A form without letters has the one
+analysis that most such forms have.
 
 Which analysis of Buckwalter's tables a word of a treebank has: the one that agrees most with its columns.
 
@@ -159,11 +159,6 @@ class Guesser(NamedTuple):
         ids = (vocab.encode([guess for row in rows for guess in row]) - FIRST).astype(np.int32)
         return cls(vocab, hashes[order], starts_of(map(len, rows)), ids)
 
-    @classmethod
-    def none(cls) -> Guesser:
-        """One that guesses nothing."""
-        return cls.learn([], [])
-
     def guess(self, form: str, elements: Sequence[str]) -> list[str]:
         """The labels of words with the longest ending of a form that is known."""
         place = elements.index("lemma") if "lemma" in elements else None
@@ -182,13 +177,11 @@ class Guesser(NamedTuple):
         return []
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """As they go into a model file, see ``GUESSER``."""
         own = {"endings/keys": self.endings, "endings/starts": self.starts, "endings/guesses": self.ids}
         return self.guesses.arrays("guesses/") | own
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, np.ndarray]) -> Guesser:
-        """As they stand in a model file."""
         own = (arrays[f"endings/{name}"] for name in ("keys", "starts", "guesses"))
         return cls(Vocab.from_arrays(arrays, "guesses/"), *own)
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -39,7 +38,6 @@ def written(form: str, strip_vowels: bool = True) -> str:
 
 
 def pairs_of(features: str) -> dict[str, str]:
-    """The names and values of FEATS."""
     return dict(pair.partition("=")[::2] for pair in features.split("|") if "=" in pair)
 
 
@@ -195,12 +193,10 @@ class Counts(NamedTuple):
         return out
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """As they go into a model file, see ``COUNTS``."""
         return {"counts/keys": self.keys, "counts/values": self.counts}
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, np.ndarray]) -> Counts:
-        """As they stand in a model file."""
         return cls.of_keys(*(arrays[name] for name in COUNTS))
 
 
@@ -212,15 +208,6 @@ def transformed(counts: np.ndarray, transform: str) -> np.ndarray:
         return counts
     half = counts.shape[1] // 2
     return counts[:, :half] / (1 + counts[:, half:])
-
-
-def chunks(starts: np.ndarray, rows: int) -> list[tuple[int, int]]:
-    """Runs of items with about so many rows each."""
-    if len(starts) < 2:
-        return []
-    edges = np.unique(np.searchsorted(starts, np.arange(0, starts[-1] + rows, rows)).clip(0, len(starts) - 1))
-    edges = np.unique(np.concatenate([[0], edges, [len(starts) - 1]]))
-    return list(pairwise(edges.tolist()))
 
 
 class Text(NamedTuple):

@@ -110,6 +110,8 @@ class Disambiguator(AnalyserSettings, container.Model):
     spelled_keys_: np.ndarray = learned()
     spelled_ids_: np.ndarray = learned()
 
+    _values_of: tuple[Vocab, np.ndarray] | None = None  # the labels that were learned, with their ``label_hashes``
+
     # ---- learning
 
     def prepared(self, bank: Treebank, table: Sequence[Entry] | None) -> Learning:
@@ -124,7 +126,13 @@ class Disambiguator(AnalyserSettings, container.Model):
         if not bank.corpus.n_tokens:
             raise bank.error("there are no words to learn from")
         elements_of(bank)
-        self.elements_ = self._elements(bank)
+        if self.analyser == "buckwalter":
+            missing = next((name for name in self.elements if name not in ELEMENTS), None)
+            if missing is not None:
+                raise SettingError(f"the tables have no element {missing!r}; they have {', '.join(ELEMENTS)}")
+            self.elements_ = tuple(dict.fromkeys(self.elements)) or ELEMENTS
+        else:
+            self.elements_ = elements_of(bank, self.elements)
         names, gold = self.labels_of(bank)
         pairs = [(written(form, self.strip_vowels), label_of(values, self.elements_)) for form, values in table or ()]
         self.labels_ = Vocab.from_words(dict.fromkeys([*names, *(label for _, label in pairs)]))
@@ -132,14 +140,6 @@ class Disambiguator(AnalyserSettings, container.Model):
         self.items_, self.chosen_ = item_hashes(bank.corpus), {}
         self._keep_spelled(*_spelled(bank, text, gold, self.labels_.strings[FIRST:]))
         return Learning(bank, text, gold, label_hashes(self.labels_.strings[FIRST:], self.elements_), pairs)
-
-    def _elements(self, bank: Treebank) -> tuple[str, ...]:
-        if self.analyser != "buckwalter":
-            return elements_of(bank, self.elements)
-        missing = next((name for name in self.elements if name not in ELEMENTS), None)
-        if missing is not None:
-            raise SettingError(f"the tables have no element {missing!r}; they have {', '.join(ELEMENTS)}")
-        return tuple(dict.fromkeys(self.elements)) or ELEMENTS
 
     def analysers_of(self, learning: Learning, known: np.ndarray | None = None) -> tuple[Lexicon, Guesser]:
         """The lexicon and the guesser of all or some tokens, a mask, and of a table, which comes first."""
@@ -149,9 +149,7 @@ class Disambiguator(AnalyserSettings, container.Model):
         ids = (self.labels_.encode([label for _, label in pairs]) - FIRST).astype(np.int32)
         forms = np.concatenate([hashes_of([form for form, _ in pairs]), text.words[known]])
         lexicon = Lexicon.of(forms, np.concatenate([ids, gold[known]]))
-        if not self.guesser:
-            return lexicon, Guesser.none()
-        seen = np.unique(np.column_stack([text.tokens[known], gold[known]]), axis=0).tolist()
+        seen = np.unique(np.column_stack([text.tokens[known], gold[known]]), axis=0).tolist() if self.guesser else []
         return lexicon, Guesser.learn([(text.forms[type], names[label]) for type, label in seen], self.elements_)
 
     def _keep_spelled(self, keys: np.ndarray, notes: list[str]) -> None:
@@ -215,13 +213,6 @@ class Disambiguator(AnalyserSettings, container.Model):
         """The labels of a form in Buckwalter's tables, each with a vowelled form and a gloss, if these are asked."""
         return proposed(self.tables, self.expand_endings, self.elements_, form) if self.analyser == "buckwalter" else {}
 
-    def _known_values(self) -> np.ndarray:
-        """The hashes of the labels that were learned, see ``label_hashes``; made once."""
-        before = vars(self).get("_values_of")
-        if before is None or before[0] is not self.labels_:
-            before = self._values_of = self.labels_, label_hashes(self.labels_.strings[FIRST:], self.elements_)
-        return before[1]
-
     def _analysed(self, forms: Sequence[str]) -> tuple[list[str], list[list[int]]]:
         """The labels of each form by tables and a lexicon, or else a guesser, or else one that says nothing; ids of the
         labels that are returned first: those that are known, then the others."""
@@ -241,7 +232,9 @@ class Disambiguator(AnalyserSettings, container.Model):
 
     def lists_of(self, text: Text) -> Lists:
         """The candidates of every token."""
-        values = self._known_values()
+        if self._values_of is None or self._values_of[0] is not self.labels_:
+            self._values_of = self.labels_, label_hashes(self.labels_.strings[FIRST:], self.elements_)
+        values = self._values_of[1]
         names, found = self._analysed(text.forms)
         flat = np.array([label for labels in found for label in labels], np.int32)
         at, starts = items_of(starts_of(map(len, found)), text.tokens)

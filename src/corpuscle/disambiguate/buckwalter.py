@@ -102,7 +102,6 @@ class Buckwalter(NamedTuple):
 
 
 def _read(head: Entry, stem: Entry, tail: Entry) -> Analysis:
-    """The analysis of three entries that go together."""
     values = {"lemma": stem.lemma}
     before, rest = _marked(head, values), _marked(stem, values)
     for name, tags in (("pre1", before[-1:]), ("pre2", before[:-1])):
@@ -150,7 +149,6 @@ def _main(tag: str) -> dict[str, str]:
 
 
 def _suffix(tag: str, values: dict[str, str]) -> None:
-    """Note what the tag of a suffix says."""
     tag, _, mood = tag.partition("_MOOD:")
     if mood:
         values["mood"] = mood

@@ -13,6 +13,7 @@ Baselines: the most frequent analysis of a form, and the first one that its anal
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 from typing import ClassVar
 
 import numpy as np
@@ -26,7 +27,6 @@ from corpuscle.disambiguate.analyses import (
     Lists,
     Ranking,
     Text,
-    chunks,
     columns_for,
     ranked,
     select,
@@ -43,6 +43,7 @@ from corpuscle.hashing import find
 from corpuscle.model import Array
 from corpuscle.progress import say
 from corpuscle.random import folds
+from corpuscle.scale import chunks_of
 from corpuscle.settings import learned
 from corpuscle.text.corpus import starts_of
 from corpuscle.text.treebank import Treebank
@@ -216,7 +217,8 @@ class Ranker(RankerSettings, Disambiguator):
         starts = lists.rows.starts
         scores, counts = np.zeros(len(lists.rows.tokens)), np.zeros(len(lists.rows.tokens), np.float32)
         some = select(lists, np.flatnonzero(np.diff(starts) > 1))
-        jobs = [(text, select(some, np.arange(a, b))) for a, b in chunks(some.rows.starts, _ROWS)]
+        edges = chunks_of(np.diff(some.rows.starts), _ROWS).tolist()
+        jobs = [(text, select(some, np.arange(a, b))) for a, b in pairwise(edges)]
         found = list(self.spread(_score_chunk, jobs))
         at = np.flatnonzero(np.repeat(np.diff(starts) > 1, np.diff(starts)))
         if found:

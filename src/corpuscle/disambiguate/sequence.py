@@ -26,7 +26,7 @@ from corpuscle.disambiguate.base import Disambiguator, Learning
 from corpuscle.disambiguate.kernels.ranking import best_sequences, expected
 from corpuscle.disambiguate.ranker import Ranker
 from corpuscle.disambiguate.settings import SequenceSettings
-from corpuscle.disambiguate.twopass import FIRST_RANKER, contain, first_pass, ranker_inside
+from corpuscle.disambiguate.twopass import FIRST_RANKER, contain, first_pass, with_workers
 from corpuscle.disambiguate.weight_fitting import shares_of
 from corpuscle.model import Array
 from corpuscle.settings import learned
@@ -123,7 +123,7 @@ class SequenceRanker(SequenceSettings, Disambiguator):
 
     def rank(self, bank: Treebank) -> Ranking:
         """The analyses of every word, that of the best sequence first."""
-        first, bank = ranker_inside(self), self.words_of(bank)
+        first, bank = with_workers(self, self.first_ranker_), self.words_of(bank)
         text = text_of(bank, self.strip_vowels)
         lists, scores = _sorted(first, text)
         few, some, mask = self._few(lists, scores)

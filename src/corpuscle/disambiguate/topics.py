@@ -19,7 +19,7 @@ import numpy as np
 from corpuscle.disambiguate.kernels.ranking import Sparse, common_words
 from corpuscle.hashing import find
 from corpuscle.model import Array
-from corpuscle.text.corpus import starts_of
+from corpuscle.text.corpus import items_of, starts_of
 
 _SMOOTHING = 0.1
 _STEP = 1_000_000  # words that are compared by one call
@@ -65,10 +65,9 @@ class Common(NamedTuple):
             return out
         (lemma, document), pair = self.pairs.T, self.pair
         used, place = np.unique(lemma, return_inverse=True)
-        totals, lengths = np.zeros(len(used)), np.zeros(len(used))
-        for k, row in enumerate(used.tolist()):
-            counts = self.topics.counts[self.topics.starts[row] : self.topics.starts[row + 1]].astype(np.float64)
-            totals[k], lengths[k] = counts.sum(), np.sqrt(counts @ counts)
+        at, begins = items_of(self.topics.starts, used)
+        row, counts = np.repeat(np.arange(len(used)), np.diff(begins)), self.topics.counts[at].astype(np.float64)
+        totals, lengths = np.bincount(row, counts, len(used)), np.sqrt(np.bincount(row, counts**2, len(used)))
         text = np.repeat(np.arange(len(self.texts.starts) - 1), np.diff(self.texts.starts))
         times = self.texts.counts.astype(np.float64)
         sizes, squares = (np.bincount(text, each, len(self.texts.starts) - 1)[document] for each in (times, times**2))

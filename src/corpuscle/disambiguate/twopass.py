@@ -1,10 +1,10 @@
 """TwoPassRanker: a ranker, and another that also looks at the part of speech and the lemma of the neighbours; and what
 all models share that rank a second time: a full ranker inside, whose words and labels are theirs.
 
-Beside the numbers of the first pass, a candidate has the counts of its label and elements with the word and the part
-of speech, or the lemma, of the analysis before and behind; the same without the word. They are counted on right
-analyses, and looked up with those that the first pass puts first (``predicted``), or with the right ones (``gold``),
-which no reader has, but which say how much there is to gain.
+A candidate has the numbers of the first pass, and the counts of its label and elements with the word and the part of
+speech, or the lemma, of the analysis before and behind; the same without the word. They are counted on right analyses,
+and looked up with those that the first pass puts first (``predicted``), or with the right ones (``gold``), which no
+reader has, but which say how much there is to gain.
 
 ``PairRanker``: lemmas ranked by one model, all other elements together by another; a pair need not be a candidate.
 
@@ -72,11 +72,10 @@ def contain(model: Any, first: Ranker) -> None:
     model.items_, model.chosen_ = first.items_, {}
 
 
-def ranker_inside(model: Any) -> Ranker:
-    """The ranker inside of a model, with the same workers."""
-    first: Ranker = model.first_ranker_
-    first.workers, first.cluster = model.workers, model.cluster
-    return first
+def with_workers(model: Any, inside: Ranker) -> Ranker:
+    """A ranker inside of a model, with the workers of that."""
+    inside.workers, inside.cluster = model.workers, model.cluster
+    return inside
 
 
 class TwoPassRanker(TwoPassSettings, Disambiguator):
@@ -142,7 +141,7 @@ class TwoPassRanker(TwoPassSettings, Disambiguator):
 
     def rank(self, bank: Treebank) -> Ranking:
         """The analyses of every word, the likeliest first."""
-        first, bank = ranker_inside(self), self.words_of(bank)
+        first, bank = with_workers(self, self.first_ranker_), self.words_of(bank)
         text = text_of(bank, self.strip_vowels)
         lists = first.lists_of(text)
         if self.neighbours == "gold":
@@ -220,9 +219,7 @@ class PairRanker(PairSettings, Disambiguator):
 
     def rank(self, bank: Treebank) -> Ranking:
         """All pairs of a lemma and a rest of every word, the likeliest first."""
-        for each in (self.lemma_ranker_, self.rest_ranker_):
-            each.workers, each.cluster = self.workers, self.cluster
-        lemmas, rests = self.lemma_ranker_.rank(bank), self.rest_ranker_.rank(bank)
+        lemmas, rests = (with_workers(self, each).rank(bank) for each in (self.lemma_ranker_, self.rest_ranker_))
         n_lemmas, n_rests = np.diff(lemmas.starts), np.diff(rests.starts)
         starts = starts_of(n_lemmas * n_rests)
         item = np.repeat(np.arange(len(n_lemmas)), n_lemmas * n_rests)

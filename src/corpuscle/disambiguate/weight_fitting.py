@@ -88,8 +88,8 @@ def minimum(
     def value(weights: np.ndarray) -> tuple[float, np.ndarray]:
         return loss(pool, weights, penalty, words, centre)
 
-    n_words = 0 if words is None else words.words.shape[1]
-    start = np.zeros(pool.numbers.shape[1] + n_words) if start is None else start
+    if start is None:
+        start = np.zeros(pool.numbers.shape[1] + (0 if words is None else words.words.shape[1]))
     options = {"maxiter": _STEPS}
     return np.asarray(minimize(value, start, jac=True, method="L-BFGS-B", bounds=Bounds(low), options=options).x)
 

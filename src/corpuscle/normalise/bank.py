@@ -82,7 +82,8 @@ def bank_of_trees(treebank: Treebank, numbers: dict[str, int], score: str) -> En
     at = np.flatnonzero((heads > 0) & (np.abs(apart) <= _REACH))
     d = apart[at]
     x, y = ids[at], ids[at + d]
-    return _bank(np.concatenate([y, x]), np.concatenate([x, y]), np.concatenate([d, -d]), None, len(numbers), score)
+    sides = np.concatenate([y, x]), np.concatenate([x, y])
+    return _bank(*sides, np.concatenate([d, -d]), np.ones(2 * len(d)), len(numbers), score)
 
 
 def bank_of_pairs(sentences: Sequence[Sequence[str]], numbers: dict[str, int], score: str) -> Entries:
@@ -102,11 +103,10 @@ def bank_of_pairs(sentences: Sequence[Sequence[str]], numbers: dict[str, int], s
 
 
 def _bank(
-    contexts: np.ndarray, targets: np.ndarray, offsets: np.ndarray, weights: np.ndarray | None, words: int, score: str
+    contexts: np.ndarray, targets: np.ndarray, offsets: np.ndarray, weights: np.ndarray, words: int, score: str
 ) -> Entries:
     known = (contexts >= 0) & (targets >= 0)
-    contexts, targets, offsets = contexts[known], targets[known], offsets[known]
-    weights = None if weights is None else weights[known]
+    contexts, targets, offsets, weights = (each[known] for each in (contexts, targets, offsets, weights))
     keys, which = np.unique((contexts * words + targets) * SPAN + offsets + _REACH, return_inverse=True)
     counts = np.bincount(which, weights, minlength=len(keys))
     kept = counts >= _FEWEST

@@ -102,12 +102,11 @@ def seen_columns(counts: np.ndarray, itself: np.ndarray) -> np.ndarray:
     return columns
 
 
-def side_columns(
-    model: Normaliser, entry: Entry, typed: str, sides: tuple[str, str], answer: int = -1
-) -> np.ndarray | None:
+def side_columns(model: Normaliser, place: Place, answer: int = -1) -> np.ndarray | None:
     """What both neighbours say of candidates that were seen: log of P(form | typed, neighbour) by P(form | typed),
     float64 (n, 2); None if nothing was seen with either. ``answer``: this candidate counts as seen once less."""
-    before, behind = model.after_.of.get(f"{sides[0]} {typed}"), model.before_.of.get(f"{typed} {sides[1]}")
+    entry, (left, right) = place.entry, place.sides
+    before, behind = model.after_.of.get(f"{left} {place.typed}"), model.before_.of.get(f"{place.typed} {right}")
     if before is None and behind is None:
         return None
     less = np.zeros(len(entry.forms))
@@ -176,7 +175,6 @@ def entry_of(model: Normaliser, typed: str, wrong: bool) -> Entry:
 
 
 def _special_table(model: Normaliser, token: str, typed: str, forms: list[str], slang: str | None) -> np.ndarray:
-    """The features of the word itself and of replacements."""
     lexicon = model.lexicon_
     table = np.zeros((len(forms), len(FEATURES)))
     table[:, :6] = lexicon.compare_forms(token, forms)
@@ -206,17 +204,40 @@ class Type(NamedTuple):
     words: list[int]
 
 
-class Places(NamedTuple):
-    """The places of some messages: message and token, candidates, the share of unknown words of the message, what
-    stands on both sides; the messages as a stream; and tokens that are decided already, with the form of each."""
+class Place(NamedTuple):
+    """A token with several candidates: its message and its place there, how it was typed, in lower case, the share of
+    unknown words of the message, and the tokens on both sides."""
 
-    messages: list[int]
-    tokens: list[int]
-    entries: list[Entry]
-    unknown: list[float]
-    sides: list[tuple[str, str]]
+    message: int
+    token: int
+    typed: str
+    entry: Entry
+    unknown: float
+    sides: tuple[str, str]
+
+    def table(self, model: Normaliser, scores: np.ndarray, answer: int = -1) -> np.ndarray:
+        """The features of the candidates, given their ``CONTEXT`` and ``SUPPORT``, (n, 2): float64 (n, n_features);
+        ``answer`` as in ``side_columns``."""
+        table = self.entry.table.copy()
+        table[:, AMONG] = table[:, ITSELF] * self.unknown
+        sides = side_columns(model, self, answer)
+        if sides is not None:
+            table[:, AFTER : AFTER + 2] = sides
+        table[:, [CONTEXT, SUPPORT]] = scores
+        return table
+
+
+class Places(NamedTuple):
+    """The places of some messages, ``each``; the messages as a stream; and tokens that are decided already: message,
+    token, form and how certain that is."""
+
+    each: list[Place]
     stream: Stream
     decided: list[tuple[int, int, str, float]]
+
+    @property
+    def entries(self) -> list[Entry]:
+        return [place.entry for place in self.each]
 
     def candidates(self) -> Candidates:
         """All candidates, one after the other."""
@@ -224,18 +245,6 @@ class Places(NamedTuple):
         lengths = np.concatenate([np.zeros(0, np.int64), *(entry.lengths for entry in self.entries)])
         places = starts_of(len(entry.forms) for entry in self.entries)
         return Candidates(frozen(places, np.int64), frozen(words, np.int32), frozen(starts_of(lengths), np.int64))
-
-    def table(self, k: int, typed: str, model: Normaliser, scores: np.ndarray, answer: int = -1) -> np.ndarray:
-        """The features of the candidates of place k, given their ``CONTEXT`` and ``SUPPORT``, (n, 2): float64
-        (n, n_features); ``answer`` as in ``side_columns``."""
-        entry = self.entries[k]
-        table = entry.table.copy()
-        table[:, AMONG] = table[:, ITSELF] * self.unknown[k]
-        sides = side_columns(model, entry, typed, self.sides[k], answer)
-        if sides is not None:
-            table[:, AFTER : AFTER + 2] = sides
-        table[:, [CONTEXT, SUPPORT]] = scores
-        return table
 
 
 def type_of(model: Normaliser, token: str, wrong: bool) -> Type:
@@ -251,7 +260,8 @@ def type_of(model: Normaliser, token: str, wrong: bool) -> Type:
 
 def places_of(model: Normaliser, messages: Messages, wrong: Sequence[Sequence[bool]] | None) -> Places:
     """The tokens of messages that may be changed; ``wrong``: those that are to be, and no others."""
-    places = Places([], [], [], [], [], Stream(np.zeros(0, np.int32), np.zeros(1, np.int64)), [])
+    each: list[Place] = []
+    decided: list[tuple[int, int, str, float]] = []
     items: list[int] = []
     bounds = [0]
     for i, message in enumerate(messages):
@@ -267,26 +277,22 @@ def places_of(model: Normaliser, messages: Messages, wrong: Sequence[Sequence[bo
         while k < len(lower):
             if k in runs:
                 length, form, sure = runs[k]
-                places.decided.extend((i, k + n, "" if n else form, sure) for n in range(length))
+                decided.extend((i, k + n, "" if n else form, sure) for n in range(length))
                 items += model.lm_.vocab_.encode(form.split()).tolist()
                 k += length
                 continue
             entry = types[k].entry
             if may[k] and entry is not None:
-                items.append(-1 - len(places.entries))
-                places.messages.append(i)
-                places.tokens.append(k)
-                places.entries.append(entry)
-                places.unknown.append(share)
-                left = lower[k - 1] if k else EDGES[0]
-                places.sides.append((left, lower[k + 1] if k + 1 < len(lower) else EDGES[1]))
+                items.append(-1 - len(each))
+                left, right = lower[k - 1] if k else EDGES[0], lower[k + 1] if k + 1 < len(lower) else EDGES[1]
+                each.append(Place(i, k, lower[k], entry, share, (left, right)))
             else:
                 items += types[k].words
             k += 1
         items.append(END)
         bounds.append(len(items))
     stream = Stream(frozen(np.array(items, np.int32), np.int32), frozen(np.array(bounds), np.int64))
-    return places._replace(stream=stream)
+    return Places(each, stream, decided)
 
 
 def _runs(model: Normaliser, lower: list[str], may: list[bool]) -> list[tuple[int, tuple[int, str, float]]]:
@@ -315,7 +321,7 @@ def context_scores(
     else:
         words, ranges = candidates.words, np.column_stack([candidates.starts[chosen], candidates.starts[chosen + 1]])
     reach = len(lm.sizes_) - 1
-    contexts = np.empty((len(places.entries), 2 * reach), np.int32)
+    contexts = np.empty((len(places.each), 2 * reach), np.int32)
     contexts_of(places.stream, frozen(words, np.int32), frozen(ranges, np.int64), reach, contexts)
     if ids is not None:
         contexts = np.where(contexts < 0, -1, ids[contexts])

@@ -35,7 +35,7 @@ from typing import NamedTuple
 import numpy as np
 
 from corpuscle.measure.overlaps import edit_distance
-from corpuscle.normalise.tokens import change_of, is_examined, letters_of_word
+from corpuscle.normalise.tokens import annotated_tokens, change_of, is_examined, letters_of_word
 from corpuscle.random import Random
 from corpuscle.text.columns import Normalised
 from corpuscle.text.origin import error_about
@@ -97,12 +97,8 @@ def category_of(typed: str, meant: str, slang: Collection[str] = ()) -> str:
 
 def error_categories(gold: Normalised, slang: Collection[str] = ()) -> dict[str, int]:
     """How many errors of annotated messages each category has."""
-    found = Counter(
-        category_of(one, right, slang)
-        for i, message in enumerate(gold.corpus)
-        for one, right in zip(message, gold.standard(i), strict=True)
-        if one.lower() != right.lower()
-    )
+    tokens = annotated_tokens(gold)
+    found = Counter(category_of(one, right, slang) for one, right in tokens if one.lower() != right.lower())
     return {name: found[name] for name in CATEGORIES}
 
 
@@ -119,18 +115,17 @@ class Noise:
         self.typed_as: dict[str, Counter[str]] = {}
         self.changes: dict[tuple[int, str], Counter[str]] = {}
         words = changed = 0
-        for i, message in enumerate(gold.corpus):
-            for one, right in zip(message, gold.standard(i), strict=True):
-                typed, meant = one.lower(), " ".join(right.lower().split())
-                if not meant or not is_examined(meant.split()[0]):
-                    continue
-                words, changed = words + 1, changed + (typed != meant)
-                self.typed_as.setdefault(meant, Counter())[typed] += 1
-                if typed != meant and " " not in meant:
-                    became, was = change_of(typed, meant)
-                    kept = len(meant) - len(was)
-                    where = 0 if typed == became + meant[len(was) :] else 2 if typed == meant[:kept] + became else 1
-                    self.changes.setdefault((where, was), Counter())[became] += 1
+        for one, right in annotated_tokens(gold):
+            typed, meant = one.lower(), " ".join(right.lower().split())
+            if not meant or not is_examined(meant.split()[0]):
+                continue
+            words, changed = words + 1, changed + (typed != meant)
+            self.typed_as.setdefault(meant, Counter())[typed] += 1
+            if typed != meant and " " not in meant:
+                became, was = change_of(typed, meant)
+                kept = len(meant) - len(was)
+                where = 0 if typed == became + meant[len(was) :] else 2 if typed == meant[:kept] + became else 1
+                self.changes.setdefault((where, was), Counter())[became] += 1
         if changed < _FEWEST:
             raise gold.error(f"only {changed} changed words; at least {_FEWEST} are needed to learn noise")
         self.rate = changed / words
@@ -168,7 +163,7 @@ class Noise:
         return result or word
 
     def corrupt(self, messages: Sequence[Sequence[str]], seed: int, purpose: str = "normalise.noise") -> Normalised:
-        """Messages as they may be typed, beside what they mean. A word that becomes several tokens stays one token."""
+        """Messages as they may be typed, with what they mean. A word that becomes several tokens stays one token."""
         results = []
         for i, message in enumerate(messages):
             random = Random(seed, purpose, 0, i)
@@ -179,7 +174,6 @@ class Noise:
         return Normalised.from_messages(results, messages)
 
 
-_ORDERS = (1, 2, 3)
 _SKEW = 0.99
 _TABLE = 1 << 16
 
@@ -188,7 +182,7 @@ def _grams(text: str) -> np.ndarray:
     """The bytes, pairs and (hashed) triples of bytes of a text as numbers below 3 times ``_TABLE``: int64."""
     data = np.frombuffer(f" {text.lower()} ".encode("utf-8", "surrogatepass"), np.uint8).astype(np.int64)
     pairs = data[:-1] * 256 + data[1:]
-    threes = (pairs[:-1] * 40503 + data[2:] * 30011) % _TABLE
+    threes = (pairs[:-1] * 40503 + data[2:] * 30011) % _TABLE  # odd factors: both parts reach every cell
     return np.concatenate([data, _TABLE + pairs, 2 * _TABLE + threes])
 
 
@@ -200,7 +194,7 @@ class Languages:
             reason = "languages are told apart from each other: give texts of two at least"
             raise error_about(next(iter(texts.values()), None), reason)
         self.names = sorted(texts)
-        self.prototypes = np.zeros((len(texts), len(_ORDERS) * _TABLE))
+        self.prototypes = np.zeros((len(texts), 3 * _TABLE))
         for row, name in zip(self.prototypes, self.names, strict=True):
             for line in texts[name]:
                 np.add.at(row, _grams(line), 1.0)

@@ -26,6 +26,7 @@ from corpuscle.normalise.candidates import (
     SLANG,
     SUPPORT,
     Entry,
+    Place,
     Places,
     context_scores,
     places_of,
@@ -88,7 +89,7 @@ def choose(chunk: tuple[Messages, Any, int], model: Normaliser) -> list[list[Cho
     places = places_of(model, messages, wrong)
     candidates = places.candidates()
     scored = _scored(model, messages, places, candidates)
-    n = len(places.entries)
+    n = len(places.each)
     best, confidence = np.empty(n, np.int64), np.empty(n)
     frequency = np.concatenate([np.zeros(0), *(entry.table[:, FREQUENCY] for entry in places.entries)])
     best_candidates(candidates.places, scored.total, scored.context, frequency, best, confidence)
@@ -98,12 +99,12 @@ def choose(chunk: tuple[Messages, Any, int], model: Normaliser) -> list[list[Cho
     least = model.least_confidence if wrong is None else model.min_confidence or 0.0
     found: list[list[Choice]] = [[] for _ in messages]
     begins = candidates.places.tolist()
-    for k, (top, sure) in enumerate(zip(best.tolist(), confidence.tolist(), strict=True)):
-        message, token = places.messages[k], places.tokens[k]
-        typed, form = messages[message][token], places.entries[k].forms[top - begins[k]]
-        is_kept = stays[k] or form == typed.lower() or sure < least
-        rows = _ranked(model, places, k, typed, scored, slice(*begins[k : k + 2]))[:ranked] if ranked else []
-        found[message].append(Choice(token, typed, typed if is_kept else with_case(form, typed), sure, rows))
+    for k, (place, top, sure) in enumerate(zip(places.each, best.tolist(), confidence.tolist(), strict=True)):
+        typed, form = messages[place.message][place.token], place.entry.forms[top - begins[k]]
+        is_kept = stays[k] or form == place.typed or sure < least
+        rows = _ranked(model, place, scored, slice(*begins[k : k + 2]))[:ranked] if ranked else []
+        form = typed if is_kept else with_case(form, typed)
+        found[place.message].append(Choice(place.token, typed, form, sure, rows))
     for message, token, form, sure in places.decided:
         typed = messages[message][token]
         found[message].append(Choice(token, typed, with_case(form, typed), sure, []))
@@ -120,8 +121,8 @@ def support_of(model: Normaliser, messages: Messages, places: Places) -> np.ndar
 
 
 def _matches(model: Normaliser, messages: Messages, places: Places) -> Matches:
-    windows = windows_of(model, messages, list(zip(places.messages, places.tokens, strict=True)))
-    which = np.repeat(np.arange(len(places.entries)), [len(entry.forms) for entry in places.entries])
+    windows = windows_of(model, messages, [(place.message, place.token) for place in places.each])
+    which = np.repeat(np.arange(len(places.each)), [len(entry.forms) for entry in places.entries])
     numbers = np.concatenate([np.zeros(0, np.int32), *(entry.numbers for entry in places.entries)])
     return matches(model.bank_, windows, which, numbers, model.expand)
 
@@ -136,17 +137,17 @@ def _scored(model: Normaliser, messages: Messages, places: Places, candidates: C
         ]
         return _Scored(context, support, np.concatenate([np.zeros(0), *parts]))
     weight = float(model.weights_[1, CONTEXT])
-    own = _own_scores(model, messages, places, support)
+    own = _own_scores(model, places, support)
     total = own + weight * context
-    if model.decode == "joint" and places.entries:
-        chosen, limits = np.empty(len(places.entries), np.int64), (_TRIED, model.beam)
+    if model.decode == "joint" and places.each:
+        chosen, limits = np.empty(len(places.each), np.int64), (_TRIED, model.beam)
         decode_messages(model.lm_.automaton_, places.stream, candidates, own, total, weight, limits, chosen)
         context = context_scores(places, candidates, model.lm_, None, chosen)
         total = own + weight * context
     return _Scored(context, support, total)
 
 
-def _own_scores(model: Normaliser, messages: Messages, places: Places, support: np.ndarray) -> np.ndarray:
+def _own_scores(model: Normaliser, places: Places, support: np.ndarray) -> np.ndarray:
     """The weighted features of all candidates without that of the language model."""
     weights = model.weights_
     scores = np.concatenate([np.zeros(0), *(entry.scores for entry in places.entries)])
@@ -154,14 +155,12 @@ def _own_scores(model: Normaliser, messages: Messages, places: Places, support: 
         seen = np.repeat([int(e.seen) for e in places.entries], [len(e.forms) for e in places.entries])
         scores += weights[seen.astype(np.int64), SUPPORT] * support
     at = 0
-    for k, entry in enumerate(places.entries):
+    for place in places.each:
+        entry = place.entry
         if entry.own >= 0:
-            scores[at + entry.own] += weights[int(entry.seen), AMONG] * places.unknown[k]
-        if entry.seen and len(model.after_):
-            typed = messages[places.messages[k]][places.tokens[k]].lower()
-            sides = side_columns(model, entry, typed, places.sides[k])
-            if sides is not None:
-                scores[at : at + len(sides)] += sides @ weights[1, AFTER : AFTER + 2]
+            scores[at + entry.own] += weights[int(entry.seen), AMONG] * place.unknown
+        if entry.seen and (sides := side_columns(model, place)) is not None:
+            scores[at : at + len(sides)] += sides @ weights[1, AFTER : AFTER + 2]
         at += len(entry.forms)
     return scores
 
@@ -197,24 +196,21 @@ def _stays(
     model: Normaliser, messages: Messages, places: Places, candidates: Candidates, context: np.ndarray
 ) -> np.ndarray:
     """Which places are well-formed by the detector, if there is one: bool (n_places,); words of the slang are not."""
-    stays = np.zeros(len(places.entries), bool)
+    stays = np.zeros(len(places.each), bool)
     if model.detector_ is None or not len(stays):
         return stays
     fitting = fits(model.detector_, _matches(model, messages, places))
     for k, (begin, end) in enumerate(pairwise(candidates.places.tolist())):
-        if not places.entries[k].table[:, SLANG].any():
+        if not places.each[k].entry.table[:, SLANG].any():
             best = np.argsort(-context[begin:end], kind="stable")[: _kept(model, end - begin)]
             stays[k] = fitting[begin:end][best].sum() < model.positives
     return stays
 
 
-def _ranked(
-    model: Normaliser, places: Places, k: int, typed: str, scored: _Scored, mine: slice
-) -> list[tuple[str, float, dict[str, float]]]:
-    """The candidates of place k, best first, with their scores and what each feature adds (loglinear) or is."""
-    entry, total = places.entries[k], scored.total[mine]
-    both = np.column_stack([scored.context[mine], scored.support[mine]])
-    table = places.table(k, typed.lower(), model, both)
+def _ranked(model: Normaliser, place: Place, scored: _Scored, mine: slice) -> list[tuple[str, float, dict[str, float]]]:
+    """The candidates of a place, best first, with their scores and what each feature adds (loglinear) or is."""
+    entry, total = place.entry, scored.total[mine]
+    table = place.table(model, np.column_stack([scored.context[mine], scored.support[mine]]))
     order = np.lexsort((-table[:, FREQUENCY], -table[:, CONTEXT], -total)).tolist()
     values = table * model.weights_[int(entry.seen)] if model.combine == "loglinear" else table
 

@@ -39,7 +39,6 @@ Messages = Sequence[Sequence[str]]
 
 
 def replacement_arrays(prefix: str) -> dict[str, Array]:
-    """The declared arrays of replacements."""
     name = prefix.strip("/")
     return {
         **vocab_arrays(f"{prefix}typed/", f"{name}_typed"),
@@ -70,7 +69,6 @@ class Replacements:
         return len(self.counts)
 
     def arrays(self, prefix: str) -> dict[str, np.ndarray]:
-        """As a model file has them."""
         typed = {word: i for i, word in enumerate(dict.fromkeys(pair[0] for pair in self.counts))}
         meant = {word: i for i, word in enumerate(dict.fromkeys(pair[1] for pair in self.counts if pair[1]))}
         rows = [(typed[pair[0]], meant.get(pair[1], -1)) for pair in self.counts]
@@ -118,7 +116,7 @@ class Replacements:
         return cls(cls.from_pairs(pairs).counts | apart)
 
     @classmethod
-    def beside(
+    def with_neighbours(
         cls, seen: Replacements, typed: Messages, meant: Messages, edges: tuple[str, str]
     ) -> tuple[Replacements, Replacements]:
         """The replacements of words that have several, each with the word before it in front, and with the word behind
@@ -201,7 +199,6 @@ _VOWELS = frozenset("aeiouy")
 
 
 def spelled(words: Sequence[str]) -> Spelled:
-    """The letters of words."""
     letters, starts = letters_of(words)
     return Spelled(frozen(letters, np.int32), frozen(starts, np.int64))
 
@@ -275,6 +272,7 @@ class Lexicon:
         counts = words.counts[FIRST:]
         self.log_frequency: np.ndarray = np.log((counts + 1.0) / (counts.sum() + len(counts) + 1.0))
         self.channel = default_channel(len(np.unique(self.shapes.letters.letters)) + 10)
+        self._indices: dict[Reach, tuple[Postings, Postings]] = {}
 
     @classmethod
     def learn(cls, words: Mapping[str, int], phonetics: Phonetics | None) -> Lexicon:
@@ -287,7 +285,6 @@ class Lexicon:
         return word in self.number
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """As a model file has it."""
         arrays = {**self.words.arrays("words/"), **self.codes.arrays("codes/")}
         return arrays | {"word_codes": self.shapes.word_codes}
 
@@ -301,11 +298,10 @@ class Lexicon:
 
     def prepare(self, reach: Reach) -> tuple[Postings, Postings]:
         """The index of words by their letters, and that of codes; made once."""
-        made: dict[Reach, tuple[Postings, Postings]] = self.__dict__.setdefault("_indices", {})
-        if reach not in made:
+        if reach not in self._indices:
             by_letters = build_index(self.shapes.letters, reach.distance)
-            made[reach] = by_letters, build_index(self.shapes.codes, max(0, reach.sound_distance))
-        return made[reach]
+            self._indices[reach] = by_letters, build_index(self.shapes.codes, max(0, reach.sound_distance))
+        return self._indices[reach]
 
     def confusion_set(self, token: str, reach: Reach) -> np.ndarray:
         """The numbers of the words that a token (reduced) may stand for, ascending: int32."""

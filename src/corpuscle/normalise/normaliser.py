@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from copy import copy
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import pairwise
 from typing import Any, ClassVar, TypeVar
 
@@ -44,7 +44,7 @@ from corpuscle.normalise.lexicon import (
     runs_of,
 )
 from corpuscle.normalise.settings import NormaliserSettings
-from corpuscle.normalise.tokens import Phonetics, change_of, is_examined, learned_table
+from corpuscle.normalise.tokens import Phonetics, annotated_tokens, change_of, is_examined, learned_table
 from corpuscle.normalise.training import best_threshold, fitted_channel, fitted_weights, message_examples, pair_examples
 from corpuscle.scale import chunks_of
 from corpuscle.settings import learned
@@ -205,12 +205,8 @@ class Normaliser(NormaliserSettings, container.Model):
         self.weights_ = np.stack([DEFAULTS, DEFAULTS])
         self._learn_bank(parsed, Listed(text, getattr(source, "origin", None)))
         if gold is not None:
-
-            def without(some: Messages) -> Normaliser:
-                """As it would be with some of what was meant, if its words come of that."""
-                return self if words is not None else self._knowing([*written, *some], parsed)
-
-            self._learn_weights(gold, text[: len(text) - len(standard)], standard, without)
+            knowing = partial(self._knowing, written, parsed) if words is None else lambda some: self
+            self._learn_weights(gold, text[: len(text) - len(standard)], standard, knowing)
         self._forget()
         self.provenance_ = {
             "messages": len(typed) + len(standard), "annotated": len(standard), "words": len(known),
@@ -245,8 +241,8 @@ class Normaliser(NormaliserSettings, container.Model):
 
     def _fit_channel(self, typed: Messages, gold: Normalised | None, source: Any) -> None:
         """Estimate the channel from annotated messages, or from the words of messages that are not in the lexicon."""
-        lexicon, pairs = self.lexicon_, None if gold is None else _pairs(gold)
-        examples = pair_examples(self, pairs) if pairs is not None else message_examples(self, typed)
+        lexicon = self.lexicon_
+        examples = message_examples(self, typed) if gold is None else pair_examples(self, _pairs(gold))
         if not examples:
             raise error_about(source, "nothing to fit the channel to: no word of the messages is ill-formed")
         lexicon.channel, _ = fitted_channel(lexicon.channel, examples, lexicon.shapes.letters, lexicon.shapes.vowels)
@@ -264,7 +260,6 @@ class Normaliser(NormaliserSettings, container.Model):
         return known | set(self.also)
 
     def language_model(self, text: Messages) -> NgramModel:
-        """A language model of some text."""
         model = NgramModel(order=self.order, min_count=1, allow_markup=True, workers=self.workers, seed=self.seed)
         return model.fit(Corpus.from_sentences(text))
 
@@ -279,9 +274,9 @@ class Normaliser(NormaliserSettings, container.Model):
         if self.detect:
             self.detector_ = learn_detector(self, text)
 
-    def _knowing(self, text: Messages, parsed: Treebank | None) -> Normaliser:
-        """The same with the words of another text."""
-        part, lexicon = copy(self), self.lexicon_
+    def _knowing(self, clean: Messages, parsed: Treebank | None, some: Messages) -> Normaliser:
+        """The same with the words of clean text and of some of what was meant."""
+        part, lexicon, text = copy(self), self.lexicon_, [*clean, *some]
         part._forget()
         part.lexicon_ = _lexicon(self._words(None, text), text, lexicon.phonetics if self.phonetic else None)
         part.lexicon_.channel = lexicon.channel
@@ -289,17 +284,17 @@ class Normaliser(NormaliserSettings, container.Model):
         return part
 
     def _learn_weights(
-        self, gold: Normalised, clean: Messages, standard: Messages, without: Callable[[Messages], Normaliser]
+        self, gold: Normalised, clean: Messages, standard: Messages, knowing: Callable[[Messages], Normaliser]
     ) -> None:
-        """Learn replacements and weights."""
-        typed, meant = list(map(list, gold.corpus)), [gold.standard(i) for i in range(len(gold))]
+        """Learn replacements and weights; see ``fitted_weights``."""
+        typed, meant = list(gold.corpus), [gold.standard(i) for i in range(len(gold))]
         self.seen_ = Replacements.seen(typed, meant, self.never_)
         if (found := sum(self.seen_.counts.values())) < _FEWEST:
             raise gold.error(f"{found} annotated words; at least {_FEWEST} are needed")
         if self.combine == "dictionary":
             return
-        self.after_, self.before_ = Replacements.beside(self.seen_, typed, meant, EDGES)
-        if (weights := fitted_weights(self, typed, meant, clean, standard, without)) is not None:
+        self.after_, self.before_ = Replacements.with_neighbours(self.seen_, typed, meant, EDGES)
+        if (weights := fitted_weights(self, typed, meant, clean, standard, knowing)) is not None:
             self.weights_ = weights
 
     def _prepare(self) -> None:
@@ -355,15 +350,11 @@ class Normaliser(NormaliserSettings, container.Model):
 
 def _pairs(gold: Normalised) -> list[tuple[str, str]]:
     """The words of annotated messages as typed and as meant, in lower case, those that stay one word."""
-    return [
-        (one.lower(), right.lower())
-        for i, message in enumerate(gold.corpus) for one, right in zip(message, gold.standard(i), strict=True)
-        if is_examined(one) and len(right.split()) == 1
-    ]  # fmt: skip
+    pairs = annotated_tokens(gold)
+    return [(one.lower(), right.lower()) for one, right in pairs if is_examined(one) and len(right.split()) == 1]
 
 
 def _lexicon(words: Collection[str], text: Messages, phonetics: Phonetics | None) -> Lexicon:
-    """Words with their counts in a text."""
     counts = Counter(word for sentence in text for word in sentence)
     return Lexicon.learn({word: counts[word] for word in sorted(words)}, phonetics)
 

@@ -12,14 +12,15 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Mapping
-from itertools import groupby
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain, groupby
 from typing import NamedTuple
 
 import numpy as np
 
 from corpuscle.compiled import frozen
 from corpuscle.errors import InputError
+from corpuscle.text.columns import Normalised
 from corpuscle.text.files import AnyPath
 from corpuscle.text.scripts import letters_of, type_of
 from corpuscle.text.sentences import character_classes
@@ -43,6 +44,11 @@ def is_examined(token: str) -> bool:
     if _WORD.fullmatch(character_classes(token)) is None:
         return False
     return token.isascii() or type_of("".join(char for char in token if char.isalpha())) != "mixed"
+
+
+def annotated_tokens(gold: Normalised) -> Iterator[tuple[str, str]]:
+    """The tokens of annotated messages as typed and as meant."""
+    return zip(chain.from_iterable(gold.corpus), gold.meant.strings(), strict=True)
 
 
 def letters_of_word(word: str) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""What a normaliser learns besides words: the weights of features, and its channel.
+"""What a normaliser learns in addition to words: the weights of features, and its channel.
 
 **The weights** are learned from annotated messages. Of seen words it matters what they stood for, of others what they
 look like; so both have weights of their own, but the language model has one weight for whole messages. Each annotated
@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -39,7 +40,7 @@ from corpuscle.normalise.candidates import (
 from corpuscle.normalise.decoding import support_of
 from corpuscle.normalise.kernels.words import COUNTS, Channel, Spelled, add_counts
 from corpuscle.normalise.lexicon import Messages
-from corpuscle.normalise.tokens import is_examined, letters_of_word, reduced
+from corpuscle.normalise.tokens import annotated_tokens, is_examined, letters_of_word, reduced
 from corpuscle.random import folds
 from corpuscle.text.columns import Normalised
 from corpuscle.text.corpus import starts_of
@@ -61,11 +62,11 @@ def fitted_weights(
     meant: Messages,
     clean: Messages,
     standard: Messages,
-    without: Callable[[Messages], Normaliser],
+    knowing: Callable[[Messages], Normaliser],
 ) -> np.ndarray | None:
     """The weights for messages as typed and as meant, token by token: float64 (2, n_features), of unseen and of seen
     words; None if there is nothing to learn from. ``clean``: more text; ``standard``: what was meant as plain
-    sentences; ``without``: the model that knows the words of some of the latter only."""
+    sentences; ``knowing``: the model that knows the words of some of the latter only."""
     fold_of = folds(model.seed, "normalise.weights", len(typed), _FOLDS)
     tables: list[np.ndarray] = []
     right: list[np.ndarray] = []
@@ -75,8 +76,7 @@ def fitted_weights(
         mine = np.flatnonzero(fold_of == fold).tolist()
         if any(others) and mine:
             lm = model.language_model([*clean, *others])
-            part = without(others)
-            ill_formed += _add(part, [typed[i] for i in mine], [meant[i] for i in mine], lm, tables, right)
+            ill_formed += _add(knowing(others), [typed[i] for i in mine], [meant[i] for i in mine], lm, tables, right)
     if not tables:
         return None
     starts, width = starts_of(map(len, tables)), len(FEATURES)
@@ -99,19 +99,17 @@ def _add(
     scores = np.zeros((len(candidates.starts) - 1, 2))
     scores[:, 0] = context_scores(places, candidates, lm, lm.vocab_.mapping_from(model.lm_.vocab_))
     scores[:, 1] = support_of(model, typed, places)
-    begins, ill_formed = candidates.places, 0
-    for k, entry in enumerate(places.entries):
-        i, token = places.messages[k], places.tokens[k]
-        word = typed[i][token].lower()
-        answer = " ".join(meant[i][token].lower().split())
-        ill_formed += answer != word
+    ill_formed = 0
+    for place, (begin, end) in zip(places.each, pairwise(candidates.places.tolist()), strict=True):
+        entry, answer = place.entry, " ".join(meant[place.message][place.token].lower().split())
+        ill_formed += answer != place.typed
         own = np.array([form == answer for form in entry.forms])
         at = int(np.argmax(own)) if own.any() else -1
         counts = np.maximum(entry.counts - own, 0.0)
         kept = entry.unseen | (counts > 0)
         if kept.sum() < 2:
             continue
-        table = places.table(k, word, model, scores[begins[k] : begins[k + 1]], at)
+        table = place.table(model, scores[begin:end], at)
         table[:, SEEN_COLUMNS] = seen_columns(counts, table[:, ITSELF] > 0)
         if at >= 0 and entry.counts[at] == 1 and table[at, ITSELF] == 0:  # without it, its change is rarer by one
             shared = table[:, CHANGE] == table[at, CHANGE]
@@ -149,18 +147,15 @@ def _lower_by(pools: Pools, weights: np.ndarray, ill_formed: int) -> np.ndarray:
 
 def best_threshold(model: Normaliser, dev: Normalised) -> float:
     """The least confidence with the highest F1 of changes in some annotated messages."""
-    typed, rows = [list(message) for message in dev.corpus], []
-    for i, choices in enumerate(model.choices(typed)):
+    rows = []
+    for i, choices in enumerate(model.choices(list(dev.corpus))):
         meant = dev.standard(i)
         rows += [
             (one.confidence, one.form.lower() == meant[one.place].lower())
             for one in choices if one.form.lower() != one.typed.lower()
         ]  # fmt: skip
     sure, right = np.array(rows, np.float64).reshape(-1, 2).T
-    wrong = sum(
-        one.lower() != other.lower()
-        for i, message in enumerate(typed) for one, other in zip(message, dev.standard(i), strict=True)
-    )  # fmt: skip
+    wrong = sum(one.lower() != other.lower() for one, other in annotated_tokens(dev))
     figures = [2.0 * right[sure >= least].sum() / max(1, (sure >= least).sum() + wrong) for least in _THRESHOLDS]
     return float(_THRESHOLDS[int(np.argmax(figures))])
 

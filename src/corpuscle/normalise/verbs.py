@@ -57,7 +57,7 @@ class TrainingMessages(NamedTuple):
 
 
 def _paths(value: Any) -> tuple[str, ...]:
-    """The files that were given, none if it is something else."""
+    """The names of files, one or several; none where the value is data."""
     return value if isinstance(value, tuple) else (os.fspath(value),) if isinstance(value, str | os.PathLike) else ()
 
 
@@ -207,7 +207,7 @@ def evaluate(
     outside the lexicon (those flagged OOV) also whether ill-formed ones are told from others."""
     from corpuscle.measure import detection, normalisation_scores
 
-    typed, wrong = [list(message) for message in gold.corpus], None
+    typed, wrong = list(gold.corpus), None
     if gold_detection:
         wrong = [
             [one.lower() != other.lower() for one, other in zip(message, gold.standard(i), strict=True)]
@@ -246,7 +246,7 @@ def survey(
 
     texts = _paths(texts) or texts
     gold = {path: read_normalised(path) for path in texts if suffix_of(path) in _GOLD}
-    read = {path: list(map(list, gold[path].corpus)) if path in gold else read_messages([path], raw) for path in texts}
+    read = {path: list(gold[path].corpus) if path in gold else read_messages([path], raw) for path in texts}
     if words is not None:
         known = {word.lower() for word in words}
     else:
@@ -263,7 +263,6 @@ def survey(
 
 
 def _survey_text(row: dict[str, Any]) -> str:
-    """What a survey says of one text."""
     shares = " ".join(map(str, row["histogram"]))
     text = (
         f"{row['name']}: {row['messages']:,} messages, {row['tokens']:,} words, "
@@ -281,7 +280,7 @@ def _survey_text(row: dict[str, Any]) -> str:
 def corrupt(
     gold: Normalised = _gold(), text: Sequence[list[str]] = messages(default="-", raw=True), *, seed: int = SEED
 ) -> Normalised:
-    """Write a text as it might have been typed, with noise learned from annotated messages: beside what it means, token
+    """Write a text as it might have been typed, with noise learned from annotated messages: with what it means, token
     by token (.norm, .tsv, .jsonl), or as plain messages."""
     from corpuscle.normalise.corpus_tools import Noise
 

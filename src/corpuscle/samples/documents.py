@@ -90,7 +90,7 @@ class Cast:
 def said_in_turn(
     think: Callable[[Random, Context], Event], grammar: Grammar, random: Random, context: Context, count: int
 ) -> list[Sentence]:
-    """So many sentences, one after the other: what somebody thinks, and how the language says it."""
+    """Sentences, one after the other: what somebody thinks, and how the language says it."""
     meanings = (think(random, context) for _ in range(count))
     return [Sentence(meaning, grammar.sentence(meaning)) for meaning in meanings]
 

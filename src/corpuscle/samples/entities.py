@@ -72,13 +72,12 @@ def _things(event: Event | None) -> Iterator[tuple[Thing, Event]]:
     stack = [thing for thing in roots if thing is not None]
     while stack:
         thing = stack.pop()
-        if thing.kind == "pronoun":
-            continue
-        yield thing, event
-        stack += thing.also
-        if thing.possessor is not None:
-            stack.append(thing.possessor)
-        yield from _things(thing.relative)
+        if thing.kind != "pronoun":
+            yield thing, event
+            stack += thing.also
+            if thing.possessor is not None:
+                stack.append(thing.possessor)
+            yield from _things(thing.relative)
     yield from _things(event.complement)
     for other in (event.circumstance, event.also):
         if other is not None:
@@ -130,26 +129,24 @@ class _Clinic:
 
     def body(self, random: Random, context: Context) -> Thing:
         key = self.speaker.concepts("NOUN", ("body",), "healing").draw(random)
-        part = Thing(self.speaker.fresh(context), "noun", key)
-        part.determiner = "the"
-        return part
+        return Thing(context.fresh(), "noun", key, determiner="the")
 
     def finding(self, random: Random, context: Context) -> Event:
         """A part of the body is in a state; with two sides named, that is two disorders."""
         part = self.body(random, context)
         chance = random.uniform()
         sides = random.shuffled(("left.a", "right.a"))[: 2 if chance < 0.35 else 1 if chance < 0.75 else 0]
-        part.adjectives = [(side, self.speaker.fresh(context)) for side in sides]
+        part.adjectives = [(side, context.fresh()) for side in sides]
         part.adjectives_joined = len(sides) == 2
-        event = Event(self.speaker.fresh(context), "be.v", "be", part, context.tense)
+        event = Event(context.fresh(), "be.v", "be", part, context.tense)
         state = self.speaker.concepts("ADJ", ("state",), "healing").draw(random)
-        event.predicate = (state, self.speaker.fresh(context))
+        event.predicate = (state, context.fresh())
         event.intensified = random.uniform() < 0.4
         return event
 
     def complaint(self, random: Random, context: Context) -> Event:
         """Somebody has a disorder, or two."""
-        event = Event(self.speaker.fresh(context), "have.v", "t", self.speaker.subject(random, context), context.tense)
+        event = Event(context.fresh(), "have.v", "t", self.speaker.subject(random, context), context.tense)
         if random.uniform() < 0.5:
             event.verb = "feel.v"
         event.object = self.illness(random, context)
@@ -159,7 +156,7 @@ class _Clinic:
 
     def illness(self, random: Random, context: Context) -> Thing:
         key = self.speaker.concepts("NOUN", ("illness",), "healing").draw(random)
-        illness = Thing(self.speaker.fresh(context), "noun", key)
+        illness = Thing(context.fresh(), "noun", key)
         chance = random.uniform()
         if chance < 0.3:
             illness.possessor = self.body(random, context)
@@ -167,14 +164,14 @@ class _Clinic:
             illness.determiner = "a"
         if random.uniform() < 0.2:
             state = self.speaker.concepts("ADJ", ("quality",), "healing").draw(random)
-            illness.adjectives.append((state, self.speaker.fresh(context)))
+            illness.adjectives.append((state, context.fresh()))
         return illness
 
     def treatment(self, random: Random, context: Context) -> Event:
         """Somebody gives a product to somebody."""
         verb = random.choice(("prescribe.v", "give.v", "send.v"))
-        event = Event(self.speaker.fresh(context), verb, "d", self.speaker.subject(random, context), context.tense)
-        event.object = Thing(self.speaker.fresh(context), "name", name=random.choice(self.products))
+        event = Event(context.fresh(), verb, "d", self.speaker.subject(random, context), context.tense)
+        event.object = Thing(context.fresh(), "name", name=random.choice(self.products))
         event.recipient = self.speaker.animate(random, context, 1)
         return event
 
@@ -182,7 +179,7 @@ class _Clinic:
         kinds = (self.finding, self.complaint, self.treatment, self.speaker.sentence)
         event = random.choice(kinds, [0.3, 0.25, 0.2, 0.25])(random, context)
         if random.uniform() < 0.35 and not event.obliques and event.mood == "tell":
-            place = Thing(self.speaker.fresh(context), "name", name=context.places.draw(random))
+            place = Thing(context.fresh(), "name", name=context.places.draw(random))
             event.obliques.append((random.choice(("in", "near", "from")), place))
         return event
 

@@ -131,10 +131,9 @@ class Grammar:
     def agreement(self, thing: Thing) -> tuple[str, str, str]:
         """Person, number and gender that a thing imposes on words that agree with it."""
         genders = self.lexicon.morphology.genders
-        if thing.kind == "name" or (thing.kind == "pronoun" and thing.name is not None):
-            assert thing.name is not None
+        if thing.name is not None:
             gender = genders[thing.name.gender % len(genders)] if genders else ""
-        elif thing.kind == "noun" or (thing.kind == "pronoun" and thing.key):
+        elif thing.key and thing.kind != "asking":
             gender = self.lexicon.gender(thing.key)
         else:
             gender = genders[0] if genders else ""
@@ -347,16 +346,13 @@ class Grammar:
         if event.complement is not None:
             last.append(self._complement(event, event.complement, agreement))
         before: list[Leaf | Phrase] = []
-        said = subject is not None and event.mood != "order"
-        if said and self.drop and subject is not None and subject.kind == "pronoun":
-            said = subject.id % 8 >= 5  # as good as chance, and saying a meaning needs no random stream
-        if said and subject is not None:
+        # An identifier is as good as chance, and saying a meaning needs no random stream.
+        dropped = self.drop and subject is not None and subject.kind == "pronoun" and subject.id % 8 < 5
+        if subject is not None and event.mood != "order" and not dropped:
             before.append(self.noun_phrase(subject, "Nom", "nsubj"))
-        if self.order == "VSO":
-            children = [*predicate, *before, *arguments, *obliques, *last]
-            if event.predicate is not None:  # copula, subject, predicate
-                position = predicate.index(head)
-                children = [*predicate[:position], *before, *predicate[position:], *arguments, *obliques, *last]
+        if self.order == "VSO":  # with a copula: copula, subject, predicate
+            place = len(predicate) if event.predicate is None else predicate.index(head)
+            children = [*predicate[:place], *before, *predicate[place:], *arguments, *obliques, *last]
         else:
             inside = [*obliques, *arguments, *predicate, *last]
             if self.order == "SVO":

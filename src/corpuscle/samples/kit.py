@@ -13,7 +13,6 @@ from corpuscle.atomic import lies_within
 from corpuscle.errors import InputError
 from corpuscle.samples.documents import Document
 from corpuscle.samples.language import Language, Pair, generate
-from corpuscle.samples.lexicon import Word
 from corpuscle.samples.names import Name
 from corpuscle.text.alignments import write_pharaoh
 from corpuscle.text.brackets import write_brackets
@@ -58,10 +57,6 @@ def _names(names: Iterable[Name]) -> Writer:
     return partial(write_pairs, [(name.latin, name.other) for name in names])
 
 
-def _entry(word: Word) -> tuple[str, str, str]:
-    return word.lemma, word.form, f"UPOS={word.upos}" + ("" if word.features == "_" else f"|{word.features}")
-
-
 def _table(rows: Iterable[tuple[str, ...]]) -> Writer:
     return partial(write_table, heading=(), rows=rows)
 
@@ -86,7 +81,8 @@ def files(language: Language) -> Iterator[tuple[str, Writer]]:
     yield from _parallel("parallel/train", language.pairs)
     yield "names.tsv", _names(language.names)
     yield "glosses.tsv", _table({word.form: (word.form, word.gloss) for word in reversed(language.lexicon)}.values())
-    yield "lexicon.tsv", _table(dict.fromkeys(map(_entry, language.lexicon)))
+    entries = ((w.lemma, w.form, f"UPOS={w.upos}|{w.features}".removesuffix("|_")) for w in language.lexicon)
+    yield "lexicon.tsv", _table(dict.fromkeys(entries))
     yield "tagged.conllu", partial(write_conllu, language.treebank(tagged))
     yield "trees.mrg", partial(write_brackets, language.trees(tagged))
     yield "noisy.txt", _lines(" ".join(message.typed) for message in language.messages)

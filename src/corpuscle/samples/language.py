@@ -110,10 +110,9 @@ def sister_grammar(
     known = {"articles": False, "copula": False, "splits": True, "marks_objects": True}
     grammar = Grammar.drawn(random, lexicon, order, adjective_first=not main.adjective_first, **known)
     particles = Random(seed, "samples/sister/particles")
-    verbs = [key for key, concept in CONCEPTS.items() if concept.pos == "VERB"]
     forms = [sounds.root(particles, 1) for _ in range(3)]
-    for key in verbs:
-        if particles.uniform() < 0.1:
+    for key, concept in CONCEPTS.items():
+        if concept.pos == "VERB" and particles.uniform() < 0.1:
             form = particles.choice(forms)
             spelled = script.spell(form)
             grammar.phrasal[key] = Word(spelled, spelled, "PART", "_", form, "PRT")
@@ -206,7 +205,7 @@ class Language:
     @cached_property
     def lexicon(self) -> list[Word]:
         """Every form of every base word of the main language, with lemma and features."""
-        return list(self.grammar.lexicon.paradigms())
+        return list(dict.fromkeys(self.grammar.lexicon.paradigms()))
 
     @cached_property
     def _speaker(self) -> Speaker:
@@ -225,7 +224,7 @@ class Language:
 
     @property
     def held_out_names(self) -> list[Name]:
-        """More names."""
+        """More names, for testing."""
         return self._names[self.sizes.names :][: self.sizes.held_out.names]
 
     @cached_property
@@ -261,7 +260,7 @@ class Language:
 
     @cached_property
     def held_out_pairs(self) -> list[Pair]:
-        """More pairs."""
+        """More pairs, for testing."""
         return self._pairs("samples/held-out pairs", self.sizes.held_out.pairs)
 
     @_collecting_later()
@@ -275,7 +274,7 @@ class Language:
 
     @cached_property
     def held_out_entities(self) -> list[Note]:
-        """More notes."""
+        """More notes, for testing."""
         return self._notes("samples/held-out notes", self.sizes.held_out.notes)
 
     @cached_property

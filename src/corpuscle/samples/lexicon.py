@@ -350,15 +350,11 @@ class Lexicon:
         ending = self.morphology.subject[person, number] if person else ""
         features = features_of(Mood="Ind", Number=number, Person=person, Tense=tense, VerbForm="Fin")
         upos = "AUX" if key == "be.v" else "VERB"
-        sounds = self.sounds.join(self._tense_stem(key, tense), ending)
+        irregular = self.roots["be-past"] if (key, tense) == ("be.v", "Past") else self.stems.get((key, tense))
+        root = self.roots["be" if key == "be.v" else key]
+        stem = irregular or self.sounds.join(root, self.morphology.tense[tense])
+        sounds = self.sounds.join(stem, ending)
         return self._word(sounds, self.infinitive(key).form, upos, features, self.gloss(key))
-
-    def _tense_stem(self, key: str, tense: str) -> str:
-        if key == "be.v":  # suppletive through and through
-            stem = self.roots["be-past" if tense == "Past" else "be"]
-            return stem if tense == "Past" else self.sounds.join(stem, self.morphology.tense[tense])
-        irregular = self.stems.get((key, tense))
-        return irregular or self.sounds.join(self.roots[key], self.morphology.tense[tense])
 
     @_remembered
     def infinitive(self, key: str) -> Word:
@@ -369,7 +365,7 @@ class Lexicon:
 
     @_remembered
     def order(self, key: str, number: str) -> Word:
-        """A command."""
+        """A verb as a command, to one or to several."""
         agrees = bool(self.morphology.subject)
         sounds = self.sounds.join(self.roots[key], self.morphology.order[number if agrees else "Sing"])
         features = features_of(Mood="Imp", Number=number if agrees else "", Person="2", VerbForm="Fin")
@@ -416,10 +412,7 @@ class Lexicon:
         return Word(key, key, "NUM", "_", "", key) if key.isdigit() else self.particle(key, "NUM")
 
     def paradigms(self) -> Iterator[Word]:
-        """Every form of every word in the list of concepts, and the function words, each once."""
-        return iter(dict.fromkeys(self._forms()))
-
-    def _forms(self) -> Iterator[Word]:
+        """Every form of every word in the list of concepts, and the function words; some forms more than once."""
         numbers, cases = self.morphology.numbers, self.morphology.cases or ("",)
         both = [(gender, number) for gender in self.morphology.genders or ("",) for number in numbers]
         finite = [(tense, person, number) for tense in self.morphology.tense for number in numbers for person in "123"]

@@ -85,7 +85,12 @@ class Context:
     people: Table[Name]
     places: Table[Name]
     last: Thing | None = None
-    next_id: int = 0
+    last_id: int = 0
+
+    def fresh(self) -> int:
+        """An identifier that no other part of the document has."""
+        self.last_id += 1
+        return self.last_id
 
 
 class Speaker:
@@ -123,12 +128,6 @@ class Speaker:
         boosts = {GENERAL: 1.0, topic: 1.5}
         return Table(keys, [self.weights[key] * boosts.get(CONCEPTS[key].topic, 0.04) for key in keys])
 
-    @staticmethod
-    def fresh(context: Context) -> int:
-        """An identifier that no other part of the document has."""
-        context.next_id += 1
-        return context.next_id
-
     def thing(self, random: Random, context: Context, kinds: tuple[str, ...], depth: int = 0) -> Thing:
         """A noun phrase with its head from the given kinds."""
         key = self.concepts("NOUN", kinds, context.topic).draw(random)
@@ -141,7 +140,7 @@ class Speaker:
         elif chance < 0.10 and kind in ("thing", "tool", "animal", "place"):
             key += "~"
         plural = random.uniform() < 0.27
-        thing = Thing(self.fresh(context), "noun", key, "Plur" if plural else "Sing")
+        thing = Thing(context.fresh(), "noun", key, "Plur" if plural else "Sing")
         if plural and random.uniform() < 0.2:
             thing.numeral = self.numerals.draw(random) if random.uniform() < 0.8 else str(11 + random.below(89))
             if self.dual and thing.numeral == "two":
@@ -158,7 +157,7 @@ class Speaker:
         while random.uniform() < 0.32 - 0.1 * len(thing.adjectives) and len(thing.adjectives) < 2:
             adjective = self.concepts("ADJ", ("quality",), context.topic).draw(random)
             if all(adjective != other for other, _ in thing.adjectives):
-                thing.adjectives.append((adjective, self.fresh(context)))
+                thing.adjectives.append((adjective, context.fresh()))
         if depth < 1 and random.uniform() < 0.1:
             thing.relative = self.relative(random, context, kind, depth + 1)
         elif depth < 1 and random.uniform() < 0.07:
@@ -168,9 +167,9 @@ class Speaker:
     def animate(self, random: Random, context: Context, depth: int = 0) -> Thing:
         """Somebody: a name of the document's cast, or a person or an animal."""
         if random.uniform() < 0.3:
-            thing = Thing(self.fresh(context), "name", name=context.people.draw(random))
+            thing = Thing(context.fresh(), "name", name=context.people.draw(random))
             if depth < 1 and random.uniform() < 0.08:
-                thing.also.append(Thing(self.fresh(context), "name", name=context.people.draw(random)))
+                thing.also.append(Thing(context.fresh(), "name", name=context.people.draw(random)))
             return thing
         return self.thing(random, context, ANIMATE, depth)
 
@@ -179,32 +178,26 @@ class Speaker:
         chance = random.uniform()
         last = context.last
         if chance < 0.14 and last is not None:
-            pronoun = Thing(self.fresh(context), "pronoun", last.key, last.number, last.name)
-            pronoun.also = last.also
-            return pronoun
+            return Thing(context.fresh(), "pronoun", last.key, last.number, last.name, also=last.also)
         if chance < 0.22:
-            pronoun = Thing(self.fresh(context), "pronoun", number="Sing" if random.uniform() < 0.6 else "Plur")
-            pronoun.person = "1" if random.uniform() < 0.7 else "2"
-            return pronoun
-        subject = self.animate(random, context)
-        context.last = subject
-        return subject
+            number = "Sing" if random.uniform() < 0.6 else "Plur"
+            person = "1" if random.uniform() < 0.7 else "2"
+            return Thing(context.fresh(), "pronoun", number=number, person=person)
+        context.last = self.animate(random, context)
+        return context.last
 
     def relative(self, random: Random, context: Context, kind: str, depth: int) -> Event:
         """A clause about a noun of the given kind, which is its subject or its object."""
         if kind in ANIMATE:
-            frame = "t" if random.uniform() < 0.6 else "i"
-            event = self.event(random, context, frame, None, depth)
+            event = self.event(random, context, "t" if random.uniform() < 0.6 else "i", None, depth)
             event.gap = "subject"
             return event
         memory = ("relative", kind, context.topic)
         if memory not in self._tables:
             verbs = [key for key in self.by_kind["VERB/t"] if kind in CONCEPTS[key].objects]
             self._tables[memory] = self._weighted(verbs, context.topic)
-        event = Event(self.fresh(context), self._tables[memory].draw(random), "t", None, context.tense)
-        event.subject = self.animate(random, context, depth)
-        event.gap = "object"
-        return event
+        id, verb = context.fresh(), self._tables[memory].draw(random)
+        return Event(id, verb, "t", self.animate(random, context, depth), context.tense, gap="object")
 
     def event(self, random: Random, context: Context, frame: str, subject: Thing | None, depth: int = 0) -> Event:
         """A clause with a verb of the frame (``be``: a copular clause) and what the verb asks for."""
@@ -213,17 +206,17 @@ class Speaker:
         if chance < 0.2:
             tense = "Fut" if chance < 0.07 else "Past" if tense == "Pres" else "Pres"
         if frame == "be":
-            event = Event(self.fresh(context), "be.v", "be", subject, tense)
+            event = Event(context.fresh(), "be.v", "be", subject, tense)
             if random.uniform() < 0.75:
                 adjective = self.concepts("ADJ", ("quality",), context.topic).draw(random)
-                event.predicate = (adjective, self.fresh(context))
+                event.predicate = (adjective, context.fresh())
                 event.intensified = random.uniform() < 0.2
             else:
                 event.predicate = self.thing(random, context, ("person",) if subject else CONCRETE, 1)
                 event.predicate.also = []
         else:
             verb = self.concepts("VERB", (frame,), context.topic).draw(random)
-            event = Event(self.fresh(context), verb, frame, subject, tense)
+            event = Event(context.fresh(), verb, frame, subject, tense)
             if frame in "td":
                 event.object = self.thing(random, context, CONCEPTS[verb].objects, depth)
             if frame == "d":
@@ -249,7 +242,7 @@ class Speaker:
         adposition = self.adpositions.draw(random)
         if adposition in ("in", "on", "from", "to", "under", "near"):
             if random.uniform() < 0.25:
-                thing = Thing(self.fresh(context), "name", name=context.places.draw(random))
+                thing = Thing(context.fresh(), "name", name=context.places.draw(random))
             else:
                 thing = self.thing(random, context, ("place",), 1)
         else:
@@ -260,7 +253,6 @@ class Speaker:
         event.fronted = depth == 0 and random.uniform() < 0.2
 
     def frame(self, random: Random, complements: float = 0.13) -> str:
-        """A clause type."""
         chance = random.uniform()
         if chance < complements:
             return "c" if chance < 0.6 * complements else "x"
@@ -298,23 +290,21 @@ class Speaker:
         return self.event(random, context, frame, self.subject_for(random, context, frame), depth)
 
     def order(self, random: Random, context: Context) -> Event:
-        """A command."""
         event = self.event(random, context, "t" if random.uniform() < 0.7 else "i", None)
         event.mood, event.fronted = "order", False
-        listener = Thing(self.fresh(context), "pronoun", number="Sing" if random.uniform() < 0.6 else "Plur")
-        listener.person = "2"
-        event.subject = listener
+        number = "Sing" if random.uniform() < 0.6 else "Plur"
+        event.subject = Thing(context.fresh(), "pronoun", number=number, person="2")
         return event
 
     def question(self, random: Random, context: Context) -> Event:
         """A question: yes or no, who, what or where."""
         frame = "t" if random.uniform() < 0.7 else "i"
         asked = random.choice(("", "", "subject", "object" if frame == "t" else "place", "place"))
-        subject = Thing(self.fresh(context), "asking", "who") if asked == "subject" else self.subject(random, context)
+        subject = Thing(context.fresh(), "asking", "who") if asked == "subject" else self.subject(random, context)
         event = self.event(random, context, frame, subject, 1)
         event.mood, event.asked, event.fronted = "ask", asked, False
         if asked == "object":
-            event.object = Thing(self.fresh(context), "asking", "what")
+            event.object = Thing(context.fresh(), "asking", "what")
         elif asked == "place":
-            event.obliques = [("", Thing(self.fresh(context), "asking", "where"))]
+            event.obliques = [("", Thing(context.fresh(), "asking", "where"))]
         return event

@@ -28,6 +28,10 @@ _RATE = {1: 0.0, 2: 0.0, 3: 0.1}
 _DIGITS = {numeral: str(value) for value, numeral in enumerate(NUMERALS[:9], 2)}
 
 
+def _without_vowels(word: str) -> str:
+    return "".join(letter for letter in word if letter not in _VOWEL_LETTERS)
+
+
 @dataclass
 class Message:
     """A message as typed, the same with its words repaired, and what happened to each token ("" if nothing)."""
@@ -64,7 +68,7 @@ class Channel:
             return word[0] + word[-1]
         if way == 1:
             return word[:2] + random.choice("zxk")
-        return "".join(letter for letter in word if letter not in _VOWEL_LETTERS)[:2] + random.choice(("", "2", "z"))
+        return _without_vowels(word)[:2] + random.choice(("", "2", "z"))
 
     def corrupt(self, random: Random, word: str) -> tuple[str, str]:
         """The word as typed, and in which way it was corrupted; the word and "" where no way works."""
@@ -100,8 +104,7 @@ class Channel:
     def _vowels(self, random: Random, word: str) -> str:
         if len(word) < 4:
             return ""
-        kept = [letter for letter in word[1:-1] if letter not in _VOWEL_LETTERS]
-        return word[0] + "".join(kept) + word[-1]
+        return word[0] + _without_vowels(word[1:-1]) + word[-1]
 
     def _cut(self, random: Random, word: str) -> str:
         if len(word) < 4:
@@ -128,7 +131,7 @@ class Channel:
 def make_messages(
     seed: int, count: int, speaker: Speaker, grammar: Grammar, cast: Cast, channel: Channel
 ) -> list[Message]:
-    """So many short messages, about one word in five of them corrupted."""
+    """Short messages, with about one word in five corrupted."""
     return [_message(seed, item, speaker, grammar, cast, channel) for item in range(count)]
 
 

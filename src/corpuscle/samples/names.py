@@ -103,11 +103,10 @@ class _Namer:
         return root
 
     def part(self, random: Random, role: str) -> NamePart:
-        sounds = self.sounds_of(random, role)
+        sounds = ""
         while len(sounds) < 3:
             sounds = self.sounds_of(random, role)
-        graphemes = self.latin.graphemes(sounds)
-        regular = True
+        graphemes, regular = self.latin.graphemes(sounds), True
         if random.uniform() < 0.12:
             graphemes, regular = _old_spelling(random, graphemes, sounds), False
         abroad = sounds
@@ -121,15 +120,14 @@ class _Namer:
             if random.uniform() < 0.25:
                 accepted.reverse()
                 regular = False
-        spell = self.other.capitalise
         latin = self.latin.capitalise(self.latin.assemble(graphemes) if regular else "".join(graphemes))
-        return NamePart(sounds, latin, tuple(dict.fromkeys(map(spell, accepted))), regular)
+        return NamePart(sounds, latin, tuple(dict.fromkeys(map(self.other.capitalise, accepted))), regular)
 
     def name(self, random: Random) -> Name:
         chance = random.uniform()
         if chance < 0.4:
-            parts = [self.part(random, "place")]
-            return Name("place", random.below(2), tuple(parts))
+            part = self.part(random, "place")
+            return Name("place", random.below(2), (part,))
         gender = random.below(2)
         parts = [self.part(random, "woman" if gender else "man")]
         if chance < 0.6:
@@ -140,7 +138,7 @@ class _Namer:
 def make_names(
     seed: int, count: int, sounds: Sounds, latin: Script, other: Script, change: Callable[[str], str]
 ) -> list[Name]:
-    """So many different names; name i does not depend on how many are made."""
+    """Names, no two alike; name i does not depend on how many are made."""
     namer = _Namer(seed, sounds, latin, other, change)
     names: dict[str, Name] = {}
     item = 0

@@ -58,8 +58,6 @@ def mandelbrot(n: int, shift: float = 2.7) -> list[float]:
 
 
 class Consonant(NamedTuple):
-    """The features of a consonant."""
-
     place: str
     manner: str
     voiced: bool
@@ -137,7 +135,6 @@ class Sounds:
         return onset + vowel + coda
 
     def root(self, random: Random, syllables: int) -> str:
-        """The sounds of a root."""
         parts = [self.syllable(random, i == 0, i == syllables - 1) for i in range(syllables)]
         return _assimilate("".join(parts))
 

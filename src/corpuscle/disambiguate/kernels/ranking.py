@@ -34,7 +34,7 @@ from corpuscle.engine.dp.chains import Chain, Room, best_chain, best_path, expec
 from corpuscle.random import mix
 
 N_KINDS = 14
-_PRIME = np.uint64(0x9E3779B97F4A7C15)
+_PRIME = np.uint64(0x9E3779B97F4A7C15)  # 2^64 by the golden ratio, odd: keeps the order of what is mixed apart
 
 
 @kernel
@@ -97,25 +97,22 @@ class Sparse(NamedTuple):
 def common_words(lemmas, texts, pairs, room, ends, columns, counts, times):
     """Of ``pairs`` int64 (n, 2) of a row of ``lemmas`` and one of ``texts``, sorted: the ``columns`` that both have,
     their ``counts`` and ``times``, int32, up to ``ends`` (n,). ``room`` int32 (n_columns,): zeros, and left so."""
-    at, before = 0, -1
-    for k in range(len(pairs)):
-        lemma, text = pairs[k]
-        if lemma != before:
-            # Only the cells that were written are cleared: a row is short, the room has a cell for each word.
-            if before >= 0:
-                for j in range(lemmas.starts[before], lemmas.starts[before + 1]):
-                    room[lemmas.columns[j]] = 0
-            for j in range(lemmas.starts[lemma], lemmas.starts[lemma + 1]):
-                room[lemmas.columns[j]] = lemmas.counts[j]
-            before = lemma
-        for j in range(texts.starts[text], texts.starts[text + 1]):
-            count = room[texts.columns[j]]
-            if count > 0:
-                columns[at], counts[at], times[at] = texts.columns[j], count, texts.counts[j]
-                at += 1
-        ends[k] = at
-    if before >= 0:
-        for j in range(lemmas.starts[before], lemmas.starts[before + 1]):
+    at = k = 0
+    while k < len(pairs):
+        lemma = pairs[k, 0]
+        for j in range(lemmas.starts[lemma], lemmas.starts[lemma + 1]):
+            room[lemmas.columns[j]] = lemmas.counts[j]
+        while k < len(pairs) and pairs[k, 0] == lemma:
+            text = pairs[k, 1]
+            for j in range(texts.starts[text], texts.starts[text + 1]):
+                count = room[texts.columns[j]]
+                if count > 0:
+                    columns[at], counts[at], times[at] = texts.columns[j], count, texts.counts[j]
+                    at += 1
+            ends[k] = at
+            k += 1
+        # Only the cells that were written are cleared: a row is short, the room has a cell for each word.
+        for j in range(lemmas.starts[lemma], lemmas.starts[lemma + 1]):
             room[lemmas.columns[j]] = 0
 
 

@@ -48,8 +48,8 @@ from corpuscle.random import mix
 
 PREFIX = 7
 MOST = 1 + PREFIX + PREFIX * (PREFIX - 1) // 2
-"""So many strings at most are left of ``PREFIX`` letters after up to two deletions."""
-_PRIME = np.uint64(0x9E3779B97F4A7C15)
+"""The largest number of strings that up to two deletions leave of ``PREFIX`` letters."""
+_PRIME = np.uint64(0x9E3779B97F4A7C15)  # 2^64 by the golden ratio, odd: spreads keys that follow each other
 
 
 class Spelled(NamedTuple):
@@ -69,16 +69,6 @@ def _without(word, n, a, b):
     return key
 
 
-@part(inline=True)
-def _file(keys, count, key):
-    """Write a key behind ``count`` others unless it is one of them; returns how many there are."""
-    for k in range(count):
-        if keys[k] == key:
-            return count
-    keys[count] = key
-    return count + 1
-
-
 @part
 def _deletions(word, distance, keys):
     """Write the hashes of the beginning of a word after up to ``distance`` (at most 2) deletions, each once; how
@@ -87,7 +77,12 @@ def _deletions(word, distance, keys):
     count = 0
     for a in range(-1, n if distance > 0 else 0):  # -1 and -1: none is deleted; a and a: one
         for b in range(a, n if distance > 1 and a >= 0 else a + 1):
-            count = _file(keys, count, _without(word, n, a, b))
+            key, k = _without(word, n, a, b), 0
+            while k < count and keys[k] != key:
+                k += 1
+            if k == count:
+                keys[count] = key
+                count += 1
     return count
 
 
@@ -153,7 +148,7 @@ def near_words(query: np.ndarray, spelled: Spelled, index: Postings) -> np.ndarr
 
 SIMILARITIES = 5
 """Columns of ``compare_words``: log P(t | s), exp(-edit distance), and common prefix, suffix and subsequence by L."""
-_LEAST = 1e-300
+_LEAST = 1e-300  # instead of 0, whose logarithm would rule a candidate out whatever else speaks for it
 
 
 class Channel(NamedTuple):
