@@ -41,6 +41,7 @@ from corpuscle.engine.linalg.sparse import Rows, SparseOperator
 from corpuscle.errors import SettingError
 from corpuscle.learning import Checkpoint
 from corpuscle.model import Arrays, Container, Fact, Kind
+from corpuscle.model.saved import Saved
 from corpuscle.scale import Chunks, workers
 from corpuscle.settings import learned
 from corpuscle.text.corpus import Corpus
@@ -68,7 +69,7 @@ def _offsets(window: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
 class _Slots:
     """What OSCCA and TSCCA do alike."""
 
-    SAVED: ClassVar[dict[str, Any]] = {**WordVectors.SAVED, "contexts_": Arrays("contexts")}
+    SAVED: ClassVar[Mapping[str, Saved]] = {**WordVectors.SAVED, "contexts_": Arrays("contexts")}
 
     contexts_: np.ndarray
 

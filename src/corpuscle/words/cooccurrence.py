@@ -19,7 +19,7 @@ A word that the training text lacks is a new row m of M: its row of U is m V / S
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from itertools import pairwise
 from typing import Any, ClassVar, NamedTuple
@@ -30,6 +30,7 @@ from corpuscle.engine.linalg.lowrank import krylov_svd
 from corpuscle.engine.linalg.sparse import Rows, SparseOperator, added
 from corpuscle.learning import Checkpoint
 from corpuscle.model import Arrays, Kind
+from corpuscle.model.saved import Saved
 from corpuscle.scale import chunks_of, workers
 from corpuscle.text.corpus import Corpus, starts_of
 from corpuscle.text.vocab import END, START, UNKNOWN
@@ -143,7 +144,7 @@ def pointwise_information(counts: Rows, context_counts: np.ndarray, smoothing: f
 class _Factors:
     """What both methods do: they differ in the matrix M alone."""
 
-    SAVED: ClassVar[dict[str, Any]] = {
+    SAVED: ClassVar[Mapping[str, Saved]] = {
         **WordVectors.SAVED,
         "contexts_": Arrays("contexts"),
         "context_counts_": Arrays("context_counts"),

@@ -15,7 +15,7 @@ and Viswanath 2018 ("all-but-the-top") for common directions. The projection is 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from os import PathLike
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -27,6 +27,7 @@ from corpuscle.learning import Checkpoint
 from corpuscle.measure.correlation import spearman
 from corpuscle.measure.result import Result
 from corpuscle.model import VOCAB, Array, Arrays, Container, Kind, Model, Record, vocab_arrays
+from corpuscle.model.saved import Saved
 from corpuscle.settings import Seeded, learned
 from corpuscle.text.corpus import Corpus
 from corpuscle.text.pairs import ScoredPair
@@ -80,7 +81,7 @@ class WordVectors(VectorSettings, TextSettings, Seeded, Model):
     """
 
     PARTIAL: ClassVar[Kind | None] = None
-    SAVED: ClassVar = {
+    SAVED: ClassVar[Mapping[str, Saved]] = {
         "vocab_": Record(Vocab),
         **{f"{name}_": Arrays(name) for name in ("vectors", "projection", "singular_values")},
         "mean_": Arrays("common/mean"),
