@@ -253,6 +253,11 @@ def test_the_commands_train_tag_and_measure(bank, tmp_path, capsys):
     last_line_conforms(capsys.readouterr().out, train)
     assert main(["tag", "apply", str(model), str(gold), "-o", str(out), "--confidence"]) == 0
     assert "TagConfidence=" in out.read_text()
+    own = bank[:60].replace(lemmas=bank[:60].tags)  # lemmas that the tagger would not give
+    write_conllu(own, gold)
+    assert main(["tag", "apply", str(model), str(gold), "-o", str(text), "--keep-lemmas"]) == 0
+    assert read_conllu(text).lemmas.strings() == own.lemmas.strings() and read_conllu(text).tags.ids.any()
+    write_conllu(bank[:60], gold)
     assert main(["tag", "evaluate", str(gold), str(out), "--by", "tag", "--training", str(gold), "--json"]) == 0
     found = json.loads(capsys.readouterr().out.splitlines()[-1])
     assert found["upos"] > 0.9 and found["upos_low"] <= found["upos"] <= found["upos_high"]

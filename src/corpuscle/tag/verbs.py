@@ -68,10 +68,12 @@ def apply(
     input: Treebank = treebank(default="-", raw=True),
     *,
     confidence: bool = setting("Write how likely each label is into MISC (TagConfidence=).", default=False),
+    keep_lemmas: bool = setting("Keep the lemmas of the file.", default=False),
 ) -> Treebank:
     """Tag a text, one sentence of words a line, or a CoNLL-U file (.conllu, stdin), whose tags are replaced; writes
     CoNLL-U."""
-    return model.annotate(input, confidence=confidence)
+    tagged = model.annotate(input, confidence=confidence)
+    return tagged.replace(lemmas=input.lemmas) if keep_lemmas else tagged
 
 
 @verb("tag", "tag jackknife train.conllu -o train.tagged.conllu", out="-", work=True)
