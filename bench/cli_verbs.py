@@ -21,8 +21,8 @@ from bench import record
 from bench.harness import CELLS, CORPUSCLE, Call, Cell, Claim, number, row, run_command
 
 SIZE = "samples write sample --seed 1 --sentences 92000 --pairs 10000 --names 10000 --notes 1000 --messages 1000"
-SEGMENTED = 10_000
-"""Lines of text without spaces."""
+SEGMENTED, ITEMS = 10_000, 2
+"""Lines of text without spaces; sentences of a document that are items of a metric, 10,500 in all."""
 INPUTS = CELLS / "files" / "verbs"
 OUTPUTS = {"-o", "--all", "--arpa", "--links", "--offsets", "--save"}
 """Options of ``record.txt`` that name files which later commands read."""
@@ -44,7 +44,7 @@ def tasks() -> list[str]:
 
 def prepare() -> None:
     """The small sample and the large one, with the texts that are made of them."""
-    for name, *size in ("small", record.SAMPLE), ("large", SIZE, SEGMENTED):
+    for name, *size in ("small", record.SAMPLE), ("large", SIZE, SEGMENTED, ITEMS):
         if not (INPUTS / name).exists():
             (INPUTS / f"{name}.partial").mkdir(parents=True)
             with chdir(INPUTS / f"{name}.partial"):

@@ -73,12 +73,12 @@ def _items(documents: list[str], most: int) -> str:
     )
 
 
-def _vectors(documents: list[str]) -> str:
+def _vectors(documents: list[str], most: int) -> str:
     """How many letters, spaces and full stops the sentences have, labelled by their documents."""
     return "".join(
         f"{number},{len(line)},{line.count(' ')},{line.count('.')}.5\n"
         for number, document in enumerate(documents)
-        for line in document.splitlines()[:12]
+        for line in document.splitlines()[:most]
         if line
     )
 
@@ -111,9 +111,9 @@ def _judgements(tagged: str) -> dict[str, str]:
     }  # fmt: skip
 
 
-def make_inputs(command: str = SAMPLE, segmented: int = 250) -> None:
+def make_inputs(command: str = SAMPLE, segmented: int = 250, items: int = 12) -> None:
     """Write the sample, and texts made of it, to the current folder; ``segmented``: how many lines text without spaces
-    is made of."""
+    is made of; ``items``: how many sentences of a document are items of a metric."""
     run(shlex.split(command))
     sample = Path("sample")
     documents = [path.read_text("utf-8") for path in sorted(sample.glob("text/*.txt"))]
@@ -129,8 +129,8 @@ def make_inputs(command: str = SAMPLE, segmented: int = 250) -> None:
         "new-documents/one.txt": "".join(held_out[:20]),
         "new-documents/two.txt": "".join(held_out[20:40]),
         "words.txt": words,
-        "items.tsv": _items(documents, 12),
-        "vectors.csv": _vectors(documents),
+        "items.tsv": _items(documents, items),
+        "vectors.csv": _vectors(documents, items),
         "unspaced.txt": words.replace(" ", ""),
         "kana.txt": "".join(c if c == "\n" else chr(0x3042 + ord(c) % 80) for c in words.replace(" ", "")),
         "notes.txt": "\n\n".join(path.read_text("utf-8") for path in sorted(sample.glob("entities/*.txt"))),
