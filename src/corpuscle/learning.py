@@ -22,7 +22,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import ExitStack, nullcontext, suppress
 from dataclasses import replace
 from os import PathLike
-from typing import Any, NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
@@ -68,6 +68,21 @@ class Learner(Protocol):
         ...
 
 
+class Kept:
+    """The base of learners whose state is what ``KEEPS`` names: attributes that are arrays of one shape throughout."""
+
+    KEEPS: ClassVar[tuple[str, ...]] = ()
+
+    def state(self) -> dict[str, np.ndarray]:
+        return {name: getattr(self, name) for name in self.KEEPS}
+
+    def restore(self, arrays: Mapping[str, np.ndarray], sweep: int, number: int) -> None:
+        if any(arrays[name].shape != getattr(self, name).shape for name in self.KEEPS):
+            raise ValueError("it does not fit the data")
+        for name in self.KEEPS:
+            getattr(self, name)[:] = arrays[name]  # in place: records of kernels have the same arrays
+
+
 class Samples(NamedTuple):
     """Which samples a run keeps: after the sweeps ``after`` what ``take`` returns; ``check`` raises ``ValueError`` for
     a sample from a file that cannot be one."""
@@ -102,7 +117,7 @@ def sweep(learner: Learner, number: int) -> Any:
     return learner.finish(number)
 
 
-class Shuffled:
+class Shuffled(Kept):
     """The base of online learners: sentences in an order of its own each sweep, about 2,000 words at a time.
 
     ``lengths``: int64 (n_sentences,); the order depends on seed, purpose and sweep alone.

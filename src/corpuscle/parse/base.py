@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
@@ -220,6 +220,8 @@ class Averaged(Shuffled):
     ``weights`` float32 and ``totals`` float64, of one shape, ``clock`` int64 (1,): see ``kernels.training``.
     """
 
+    KEEPS: ClassVar[tuple[str, ...]] = ("weights", "totals", "clock")
+
     def __init__(self, starts: np.ndarray, seed: int, purpose: str, shape: tuple[int, ...]):
         super().__init__(np.diff(starts), seed, purpose)
         self.weights, self.totals, self.clock = np.zeros(shape, np.float32), np.zeros(shape), np.zeros(1, np.int64)
@@ -233,13 +235,6 @@ class Averaged(Shuffled):
         """The share of words whose head or relation was wrong in this pass."""
         wrong, self._wrong = self._wrong, 0
         return [wrong / self._words]
-
-    def state(self) -> dict[str, np.ndarray]:
-        return {"weights": self.weights, "totals": self.totals, "clock": self.clock}
-
-    def restore(self, arrays: Mapping[str, np.ndarray], sweep: int, number: int) -> None:
-        for name in ("weights", "totals", "clock"):
-            getattr(self, name)[:] = arrays[name]
 
 
 class RelationLearner(Averaged):

@@ -13,12 +13,13 @@ chosen; development lists, if there are any, are held out as well.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from corpuscle.learning import Kept, Learner
 from corpuscle.model import Array
 from corpuscle.parse.kernels import reranking as kernels
 from corpuscle.parse.kernels.reranking import MOST_CHILDREN, Differences, Lists, Ranking
@@ -266,9 +267,11 @@ def _differences(settings: RerankSettings, lists: Lists) -> Differences:
     return Differences(np.cumsum(sizes), np.concatenate(places), np.concatenate(counts))
 
 
-class Trials:
-    """A learner (see ``corpuscle.learning``) whose sweeps are values to choose from, and whose steps are parts that are
+class Trials(Kept, Learner):
+    """A learner whose sweeps are values to choose from, and whose steps are parts that are
     held out; ``shares`` float64 (values, passes): how many heads of the best trees of all held-out lists are right."""
+
+    KEEPS: ClassVar[tuple[str, ...]] = ("shares",)
 
     def __init__(self, settings: RerankSettings, folds: Sequence[Judged], dev: Judged | None):
         given = settings.base_weight if settings.learner == "perceptron" else settings.variance
@@ -299,11 +302,3 @@ class Trials:
         """The value, and the number of passes, with most right heads."""
         value, number = np.unravel_index(np.argmax(self.shares), self.shares.shape)
         return self.values[value], int(number) + 1
-
-    def state(self) -> dict[str, np.ndarray]:
-        return {"shares": self.shares}
-
-    def restore(self, arrays: Mapping[str, np.ndarray], sweep: int, number: int) -> None:
-        if arrays["shares"].shape != self.shares.shape:
-            raise ValueError("it does not fit the settings")
-        self.shares = np.array(arrays["shares"])

@@ -10,9 +10,9 @@ links cross, and no target letter stays without a link.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from corpuscle.align import lexical_weights
 from corpuscle.align.settings import DEFAULT_SYMMETRISATION
 from corpuscle.compiled import frozen
 from corpuscle.engine.phrase_extraction import linked
-from corpuscle.learning import Checkpoint, Learner
+from corpuscle.learning import Checkpoint, Kept, Learner
 from corpuscle.settings import learned
 from corpuscle.text.alignments import Alignments
 from corpuscle.text.bitext import Bitext
@@ -37,8 +37,10 @@ SHAPE_PRIOR = np.array([0.5, 0.2, 0.2, 0.05, 0.04, 0.01])
 """The probability of each shape of ``joint.SHAPES`` before EM: letters seldom vanish."""
 
 
-class JointEM(Learner):
+class JointEM(Kept, Learner):
     """EM of the joint aligner: ``probability`` float64 (n_pieces,); a row of its history is the log-likelihood."""
+
+    KEEPS: ClassVar[tuple[str, ...]] = ("probability",)
 
     def __init__(self, grid: joint.Grid):
         self.grid, self.probability = grid, joint.start(grid, SHAPE_PRIOR)
@@ -47,14 +49,6 @@ class JointEM(Learner):
         counts, likelihood = joint.expectation(self.grid, self.probability)
         self.probability = counts / counts.sum()
         return likelihood
-
-    def state(self) -> dict[str, np.ndarray]:
-        return {"probability": self.probability}
-
-    def restore(self, arrays: Mapping[str, np.ndarray], sweep: int, number: int) -> None:
-        if arrays["probability"].shape != self.probability.shape:
-            raise ValueError("it does not fit the names")
-        self.probability = np.array(arrays["probability"])
 
 
 def align_letters(

@@ -204,8 +204,10 @@ def _add(a: Moments, b: Moments) -> Moments:
     return Moments(*map(np.add, a, b))
 
 
-class _Dictionary(learning.Learner):
+class _Dictionary(learning.Kept, learning.Learner):
     """Learns the dictionary, pass by pass."""
+
+    KEEPS: ClassVar[tuple[str, ...]] = ("dictionary",)
 
     def __init__(self, held: Chunks, counts: np.ndarray, dictionary: np.ndarray, rates: np.ndarray, n_tokens: int):
         self.held, self.counts, self.rates, self.n_tokens = held, counts, rates, n_tokens
@@ -250,13 +252,10 @@ class _Dictionary(learning.Learner):
         self.angle = float(np.arccos(np.clip(cosines.min(), -1.0, 1.0)))
         return self.angle
 
-    def state(self) -> dict[str, np.ndarray]:
-        return {"dictionary": self.dictionary}
-
     def restore(self, arrays: Mapping[str, np.ndarray], sweep: int, number: int) -> None:
-        if arrays["dictionary"].shape != self.dictionary.shape or not np.isfinite(arrays["history"]).all():
+        if not np.isfinite(arrays["history"]).all():
             raise ValueError("it does not fit the text")
-        self.dictionary = np.array(arrays["dictionary"])
+        super().restore(arrays, sweep, number)
         self.angle = float(arrays["history"][-1, 0]) if sweep else np.inf
 
 
