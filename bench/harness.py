@@ -254,7 +254,7 @@ def cpu_hours(results: dict[str, Any]) -> float:
     return sum(run["cpu"] + run["figures"].get("training CPU s", 0.0) for run in runs) / 3600
 
 
-def notrun_command(cells: Iterable[Cell], results: dict[str, Any]) -> list[str]:
+def not_run(cells: Iterable[Cell], results: dict[str, Any]) -> list[str]:
     """A line that names the cells that have not run, if there are any."""
     missing = [cell.name for cell in cells if cell.name not in results]
     return [f"- Not run yet: {', '.join(missing)}."] if missing else []

@@ -254,7 +254,7 @@ def test_matrices(shapes, seed):
     numbers = np.random.default_rng(seed)
     matrices = [numbers.random(shape, dtype=np.float32) for shape in shapes]
     table = AlignmentMatrix.from_matrices(matrices)
-    again = AlignmentMatrix.from_arrays(table.arrays("m/"), "m/")
+    again = AlignmentMatrix.from_arrays(table.arrays())
     assert len(again) == len(shapes)
     links = again.links(0.5)
     for i, matrix in enumerate(matrices):

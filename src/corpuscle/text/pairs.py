@@ -73,6 +73,8 @@ def read_pairs(path: AnyPath, wrong: list[InputError] | None = None) -> list[Pai
 
 
 def write_pairs(pairs: Iterable[tuple[str, Iterable[str]]], path: AnyPath) -> None:
+    """Write a source and its targets per line, with tabs between them."""
+
     def row(source: str, targets: Iterable[str]) -> list[str]:
         fields = [source, *targets]
         if len(fields) < 2:
