@@ -10,7 +10,7 @@ import hashlib
 import json
 import random
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -78,6 +78,21 @@ def _change_one(value: Any, dice: random.Random) -> Any:
     if type(value) is int and dice.random() < 0.5:
         return value + dice.choice((-8, -1, 1, 8))
     return dice.choice(ODD)
+
+
+def arrays_in(data: bytes) -> Iterator[tuple[str, np.ndarray, Callable[[np.ndarray], bytes]]]:
+    """The arrays of a model file that have values: name, values in a row, and what gives the same file with others in
+    their place, as an enemy would write it."""
+    header, body = _parse(data)
+    for name, fields in header.items():
+        if name != "__metadata__" and fields["data_offsets"][0] < fields["data_offsets"][1]:
+            begin, end = fields["data_offsets"]
+            values = np.frombuffer(body[begin:end], "<" + DTYPES[fields["dtype"]])
+
+            def put(new: np.ndarray, begin: int = begin, end: int = end, values: np.ndarray = values) -> bytes:
+                return reseal(_build(header, body[:begin] + new.astype(values.dtype).tobytes() + body[end:]))
+
+            yield name, values, put
 
 
 def _change_layout(data: bytes, dice: random.Random) -> bytes:

@@ -81,6 +81,9 @@ def test_best_tags_probabilities_and_the_sum_are_those_of_enumeration(learned):
     np.testing.assert_allclose(shares, expected, atol=1e-9)
     tag_tokens(sheet.tokens, field, 0, 1, tags)
     np.testing.assert_array_equal(tags, paths[np.argmax(logs)])
+    apart = np.full((s, s), -1e90)
+    apart[0, 1] = 0.0  # one step can be taken, and none after it
+    assert likely_tags(sheet.tokens, field._replace(steps=apart), 0, 1, shares) == -np.inf and not shares.any()
 
 
 def test_guesses_are_the_best_labellings_of_enumeration(learned):

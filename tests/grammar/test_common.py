@@ -256,6 +256,15 @@ def test_it_survives_its_file_and_parses_any_of_its_languages(tmp_path):
     assert survives_hostile_edits(tmp_path / "m", use, edits=100) > 10
 
 
+def test_a_sentence_without_a_tree_is_flat():
+    model = small(estimate="em").fit([text()])
+    assert model.grammars_[0].words[:, 0].max() == 0.0  # all words are known
+    parsed = model.parse(text([["a", "q", "b"], ["q"], ["a", "b"]]))
+    assert parsed.failed.tolist() == [True, True, False]
+    assert parsed.logp[:2].tolist() == [-np.inf, -np.inf] and np.isfinite(parsed.logp[2])
+    assert parsed.trees.spans[:5].tolist() == [[0, 3], [0, 1], [1, 2], [2, 3], [0, 1]]
+
+
 def test_sentence_probabilities_of_a_language_add_up_to_one_at_most():
     model = small(nonterminals=2, max_length=3).fit([text([["a"], ["a", "b"]])])
     words, total = ["a", "b", "unknown"], 0.0

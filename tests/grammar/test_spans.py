@@ -39,6 +39,12 @@ def test_posteriors_equal_all_bracketings(n):
             assert shares[place(i, j, n)] == pytest.approx(sum(with_it) / sum(weights), abs=1e-10)
 
 
+def test_scores_that_are_no_numbers_branch_to_the_right():
+    brackets = np.zeros((3, 2), np.int32)
+    best_bracketings(np.full(10, np.nan), np.array([4]), BRACKETS, brackets)
+    assert brackets.tolist() == [[0, 4], [1, 4], [2, 4]]
+
+
 def test_many_sentences_are_each_alone():
     lengths = np.array([3, 0, 1, 6, 2])
     flat = RANDOM.normal(size=sum(map(spans_of, lengths.tolist())))

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +22,7 @@ from corpuscle.catalogue import TASKS, find
 from corpuscle.compiled import frozen, kernel
 from corpuscle.errors import InputError, SettingError
 from corpuscle.model import VOCAB, Array, Container, Kind, Part
+from corpuscle.model.kinds import Invalid, validate
 from corpuscle.text.vocab import Vocab
 from tests.hostile import _build, _parse, reseal, survives_hostile_edits
 
@@ -219,6 +221,21 @@ def test_every_declared_property_is_checked(tmp_path, name, value, reason):
     careless = Kind("test.toy", 1, {n: Array(str(a.dtype), tuple(a.shape)) for n, a in bad.items()})
     model.save(path, Part(careless, bad, extra={"total": 6}))
     refused(path, reason)
+
+
+def test_distributions_must_have_sums():
+    rows = np.array([[0.5, 0.25, 0.25], [0.25, 0.0, 0.75]])
+    for sums, changes, array, good in (
+        ("positive", {}, rows * 7.0, True), ("positive", {}, rows * [[1.0], [0.0]], False),
+        ("one", {}, rows, True), ("one", {}, rows * 1.001, False), ("one", {}, np.zeros((0, 3)), True),
+        ("one", {}, np.zeros((2, 0)), False), ("one", {"along": 0}, rows, False), ("one", {"along": 0}, rows.T, True),
+        ("positive", {"parts": ("first", "first+1")}, rows, True),
+        ("positive", {"parts": ("first+1", "first")}, rows[:, [0, 1, 1]], False),
+        ("positive", {"parts": ("first", "first")}, rows, False),
+    ):  # fmt: skip
+        declared = Array("float64", ("rows", "columns"), low=0.0, finite=True, sums=sums, **changes)
+        with nullcontext() if good else pytest.raises(Invalid, match=r"sum to one|above zero|does not fit"):
+            validate({"table": declared}, {"table": np.ascontiguousarray(array)}, {"first": 1})
 
 
 def test_a_vocabulary_with_a_word_twice_is_refused(tmp_path):

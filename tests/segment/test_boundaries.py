@@ -205,3 +205,10 @@ def test_words_repeated_in_many_lines_are_found():
     assert joint[-1] > joint[0]
     right = sum(found == tuple(line) for found, line in zip(chain.words, gold, strict=True))
     assert right > 120
+
+
+def test_where_no_cut_has_a_score_every_letter_is_a_word():
+    cuts = np.zeros(6, np.uint8)
+    scores, allowed = np.full((6, 4), np.nan, np.float32), np.ones(6, bool)
+    boundaries._best(scores, np.array([0, 4, 6]), allowed, cuts)
+    assert cuts.tolist() == [1] * 6

@@ -1,6 +1,7 @@
 """Column files and tag schemes: round trips, document breaks, tags that do and do not fit together."""
 
 import itertools
+import sys
 
 import numpy as np
 import pytest
@@ -63,6 +64,26 @@ def test_the_separator_is_seen_or_given(tmp_path):
     assert read_columns(put(tmp_path, "a,b\n"), separator=",")["label"].strings() == ["b"]
     with pytest.raises(SettingError):
         read_columns(put(tmp_path, "a"), separator="")
+
+
+@pytest.mark.parametrize("separator", ["\t", " "])
+def test_twice_as_many_columns_are_twice_the_work(tmp_path, separator):
+    calls = []
+    for columns in (5_000, 10_000):
+        path, found = put(tmp_path, separator.join(f"w{i}" for i in range(columns)) + "\n"), 0
+
+        def count(*_):
+            nonlocal found
+            found += 1
+
+        sys.setprofile(count)
+        try:
+            table = read_columns(path)
+        finally:
+            sys.setprofile(None)
+        assert len(table.layers) == columns - 1 and table["label"].strings() == [f"w{columns - 1}"]
+        calls.append(found)
+    assert calls[1] < 2.01 * calls[0]
 
 
 def test_comments_and_empty_cells_are_kept_when_asked_for(tmp_path):

@@ -18,7 +18,6 @@ from corpuscle.scale import workers
 from corpuscle.text import FIRST, UNKNOWN, Corpus, Treebank, read_conllu, write_conllu
 from corpuscle.words import ExchangeClasses, Forest, HmmClasses
 from corpuscle.words.hmm_learning import (
-    PARTIAL,
     Em,
     batches_of,
     from_classes,
@@ -320,7 +319,7 @@ def test_resuming_leads_to_the_same_bytes(settings, steps, tmp_path, monkeypatch
 
 def test_unfinished_work_of_another_run_is_refused(tmp_path):
     corpus, model = text(9), HmmClasses(classes=4, passes=3)
-    checkpoint = Checkpoint(tmp_path / "m", PARTIAL, model.settings, corpus.signature(), every=0.0)
+    checkpoint = Checkpoint(tmp_path / "m", HmmClasses.PARTIAL, model.settings, corpus.signature(), every=0.0)
     with pytest.raises(ZeroDivisionError), checkpoint:
         model.fit(corpus, checkpoint=checkpoint)
         raise ZeroDivisionError

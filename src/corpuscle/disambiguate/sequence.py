@@ -192,6 +192,10 @@ class Grid(NamedTuple):
         steps[self.places] = (self.information @ weights[1:])[self.which]
         return steps
 
+    def _emission(self, weight: float) -> np.ndarray:
+        """Weighted scores; what is no candidate stays none, whatever the weight."""
+        return np.multiply(self.scores, weight, out=np.full_like(self.scores, -np.inf), where=self.scores > -np.inf)
+
     def _calls(self) -> Iterator[np.ndarray]:
         """The starts of some sentences at a time."""
         for at in range(0, len(self.starts) - 1, _STEP):
@@ -199,7 +203,7 @@ class Grid(NamedTuple):
 
     def decoded(self, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The place of the best sequence at each token, int32, and the probabilities of all, (n_tokens, top)."""
-        emission, steps = weights[0] * self.scores, self._steps(weights)
+        emission, steps = self._emission(weights[0]), self._steps(weights)
         path, shares = np.zeros(len(emission), np.int32), np.zeros_like(emission)
         taken = np.zeros_like(steps)
         for starts in self._calls():
@@ -209,7 +213,7 @@ class Grid(NamedTuple):
 
     def figure(self, weights: np.ndarray) -> tuple[float, np.ndarray]:
         """The log-likelihood of the right candidates, and its gradient."""
-        emission, steps = weights[0] * self.scores, self._steps(weights)
+        emission, steps = self._emission(weights[0]), self._steps(weights)
         value, gradient = 0.0, np.zeros_like(weights)
         shares, taken = np.zeros_like(emission), np.zeros_like(steps)
         scores = np.where(self.scores > -np.inf, self.scores, 0)

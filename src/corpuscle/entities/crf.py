@@ -340,7 +340,7 @@ class CrfTagger(CrfSettings, EntityTagger):
             likely: dict[tuple[TokenMention, ...], float] = {}
             for path, score in zip(paths[:found], scores[:found].tolist(), strict=True):
                 mentions = tuple(with_pieces(self._join(words, self._tags(path)), pieces[i]))
-                likely[mentions] = likely.get(mentions, 0.0) + min(1.0, math.exp(score - total))
+                likely[mentions] = likely.get(mentions, 0.0) + math.exp(min(0.0, score - total))
             order = sorted(likely.items(), key=lambda item: -item[1])
             guesses.append([Guess(mentions, min(1.0, share)) for mentions, share in order])
         return guesses

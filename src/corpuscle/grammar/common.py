@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -50,7 +51,8 @@ from corpuscle.text.treebank import Treebank
 from corpuscle.text.trees import Trees
 from corpuscle.text.vocab import FIRST, Vocab
 
-_MOST = 200
+_MOST, _MOST_SURPRISED = 200, 700.0
+"""Languages; nats per word of which exp is a float."""
 _WORK = 100_000
 """The sum of cubed lengths of a chunk of sentences to parse."""
 PARTIAL = partial("grammar.common", *[{**STATE, "values": Array("float64", (2,))}] * 100)
@@ -60,21 +62,20 @@ def _declared(extra: Mapping[str, Any]) -> dict[str, Array]:
     names = extra.get("languages", [])
     if not isinstance(names, list) or not 1 <= len(names) <= _MOST or len(set(map(str, names))) < len(names):
         raise ValueError("it does not say which languages it has")
-    vocabularies: dict[str, Array] = {}
+    # Side by side for each language: unknown words, then its types.
+    words = replace(STATE["words"], parts=tuple(f"types{number}+1" for number in range(len(names))))
+    declared = {**STATE, "words": words, "history": Array("float64", ("sweeps",), finite=True), **TRAINING_ITEMS}
     for number in range(len(names)):
-        vocabularies |= vocab_arrays(f"language/{number}/", f"types{number}")
-    return {**STATE, **vocabularies, "history": Array("float64", ("sweeps",), finite=True), **TRAINING_ITEMS}
+        declared |= vocab_arrays(f"language/{number}/", f"types{number}")
+    return declared
 
 
 def _check(loaded: Container) -> None:
     arrays, k = loaded.arrays, loaded.settings.get("nonterminals")
-    sizes = [len(arrays[f"language/{i}/offsets"]) for i in range(len(loaded.extra["languages"]))]
     pairs = k * k if not loaded.settings.get("root_once") else (k - 1) ** 2  # type: ignore[operator]
     fits = arrays["common/emits"].shape[0] == k and arrays["common/pairs"].shape[1] == pairs
-    if not fits or sum(sizes) != arrays["words"].shape[1] or len(arrays["emits"]) != len(sizes):
-        raise ValueError("its grammars do not fit its words")
-    if any((arrays[name].sum(axis=-1) <= 0).any() for name in ("emits", "pairs", "common/emits", "common/pairs")):
-        raise ValueError("a category has no rules")
+    if not fits or len(arrays["emits"]) != len(loaded.extra["languages"]):
+        raise ValueError("its grammars do not fit its languages")
     if not all(isinstance(name, str) and name.isprintable() and len(name) < 100 for name in loaded.extra["languages"]):
         raise ValueError("its languages have no names")
 
@@ -204,7 +205,8 @@ class CommonGrammar(CommonSettings, Model):
 
     def perplexity(self, corpus: Corpus) -> float:
         """exp of minus the mean log probability of a word."""
-        return math.exp(-float(self.sentence_probability(corpus).sum()) / max(1, corpus.n_tokens))
+        surprisal = -float(self.sentence_probability(corpus).sum()) / max(1, corpus.n_tokens)
+        return math.exp(surprisal) if surprisal < _MOST_SURPRISED else math.inf
 
     def parse(self, corpus: Corpus, tags: Sequence[Sequence[str]] | None = None) -> Parsed:
         """The most probable trees of sentences; categories are numbers, 0 the root; how likely each span is."""
@@ -215,7 +217,7 @@ class CommonGrammar(CommonSettings, Model):
         nodes = [each for chunk in found for each in chunk[0]]
         logs, sure = (np.concatenate([np.zeros(0), *(chunk[i] for chunk in found)]) for i in (1, 2))
         trees = trees_from(nodes, corpus, [str(number) for number in range(self.nonterminals)])
-        return Parsed(trees, sure, logs, np.zeros(len(logs), bool))
+        return Parsed(trees, sure, logs, logs == -np.inf)
 
     def marginals(
         self, corpus: Corpus, least: float = 0.01, tags: Sequence[Sequence[str]] | None = None
@@ -247,7 +249,8 @@ class CommonGrammar(CommonSettings, Model):
 def _parse(
     job: tuple[np.ndarray, np.ndarray, Weights], model: CommonGrammar
 ) -> tuple[list[np.ndarray], np.ndarray, np.ndarray]:
-    """Nodes of each sentence's best tree, its log probability, and how likely each node's span is."""
+    """Nodes of each sentence's best tree, its log probability, and how likely each node's span is. A sentence without
+    any has a flat tree, of log probability -inf."""
     slots, starts, weights = job
     lengths, k = np.diff(starts), model.nonterminals
     parents, pairs = np.divmod(np.arange(k**3), k * k)
@@ -260,15 +263,17 @@ def _parse(
     rules = cky.rules_for(parents[order][good], left, right, logs[good], k)
     root = np.full(k, -np.inf)
     root[0] = 0.0
-    sizes = np.maximum(2 * lengths - 1, 0)
-    cut = starts_of(sizes).tolist()
-    trees, scores, sure = [np.zeros((size, 3), np.int32) for size in sizes], np.zeros(len(lengths)), np.zeros(cut[-1])
+    trees, scores = [np.zeros((max(2 * n - 1, 0), 3), np.int32) for n in lengths.tolist()], np.zeros(len(lengths))
     chart = cky.chart_for(int(lengths.max()), k)
     for i, n in enumerate(lengths.tolist()):
         if n:
             words = leaves[starts[i] : starts[i + 1]]
             scores[i] = cky.best_chart(n, rules, root, words, cky.NO_SPANS, cky.ALL, chart)
-            cky.best_tree(n, rules, root, chart, trees[i])
+            if not cky.best_tree(n, rules, root, chart, trees[i]):
+                rows = [(symbol, k, k + 1) for k, symbol in enumerate(words.argmax(axis=1).tolist())]
+                trees[i] = np.array([(0, 0, n), *rows] if n > 1 else rows, np.int32)
+    cut = starts_of(map(len, trees)).tolist()
+    sure = np.zeros(cut[-1])
     for which, words in _by_length(slots, starts):
         n = words.shape[1]
         spans = inside_outside(weights.leaves[words], weights.rules, np.ones(len(which)), spans=True).spans

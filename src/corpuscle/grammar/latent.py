@@ -26,7 +26,7 @@ from corpuscle.grammar.settings import EmSettings
 from corpuscle.grammar.tables import TABLES, Counted, Tables, check_tables
 from corpuscle.learning import Checkpoint, Learner, partial
 from corpuscle.measure.brackets import bracket_scores
-from corpuscle.model import ITEMS, Array, Kind, Record
+from corpuscle.model import ITEMS, Array, Container, Kind, Record
 from corpuscle.random import Random
 from corpuscle.scale import Workers, chunks_of, starts_of, workers
 from corpuscle.settings import learned
@@ -46,6 +46,15 @@ STATES: dict[str, Array] = {
     "states/right": Array("float64", ("rules", "most", "most"), low=0.0, finite=True),
     "states/pair": Array("float64", ("pairs", "most"), low=0.0, finite=True),
 }
+
+
+def check_states(content: Container) -> None:
+    """Besides the tables: the states of the children of a rule are counted as often as the rule."""
+    check_tables(content)
+    rules = content.arrays["states/rule"].sum(axis=1)
+    for side in ("left", "right"):
+        if (np.abs(content.arrays[f"states/{side}"].sum(axis=(1, 2)) - rules) > 1e-6 * rules).any():
+            raise ValueError("its counts of states do not fit its rules")
 
 
 def zeros_like(states: States) -> States:
@@ -199,7 +208,7 @@ class EmGrammar(EmSettings, TreebankGrammar):
     Learned: ``counts_``, the expected counts of states; ``history_``: log probabilities of the trees by iteration.
     """
 
-    KIND: ClassVar[Kind] = Kind("grammar.em", 1, {**ITEMS, **TABLES, **STATES}, check=check_tables)
+    KIND: ClassVar[Kind] = Kind("grammar.em", 1, {**ITEMS, **TABLES, **STATES}, check=check_states)
     SAVED: ClassVar = {"counts_": _COUNTS}
 
     counts_: States = learned()

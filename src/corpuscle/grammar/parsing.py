@@ -168,10 +168,8 @@ def _best(rules: cky.Rules, root: np.ndarray, leaves: np.ndarray, spans: np.ndar
     """The best tree by logarithms of weights, empty if there is none."""
     n, symbols = leaves.shape
     chart, tree = cky.chart_for(n, symbols), np.zeros((2 * n - 1, 3), np.int32)
-    if not cky.best_chart(n, rules, root, leaves, spans, cky.ALL, chart) > -math.inf:
-        return tree[:0]
-    cky.best_tree(n, rules, root, chart, tree)
-    return tree
+    cky.best_chart(n, rules, root, leaves, spans, cky.ALL, chart)
+    return tree if cky.best_tree(n, rules, root, chart, tree) else tree[:0]
 
 
 def k_best_of_pcfg(serving: Serving, shares: Shares, k: int) -> np.ndarray:

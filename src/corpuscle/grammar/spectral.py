@@ -46,7 +46,7 @@ from corpuscle.errors import SettingError, warn
 from corpuscle.grammar.base import TreebankGrammar
 from corpuscle.grammar.heads import binary_heads, head_table
 from corpuscle.grammar.kernels.vectors import Latent, States, pairs_for
-from corpuscle.grammar.latent import STATES, StateLearner, normalised, ranks_of, serving_of, tune_mix
+from corpuscle.grammar.latent import STATES, StateLearner, check_states, normalised, ranks_of, serving_of, tune_mix
 from corpuscle.grammar.parsing import Directions, Serving
 from corpuscle.grammar.settings import SpectralSettings
 from corpuscle.grammar.tables import TABLES, Counted, Tables, check_tables
@@ -342,8 +342,10 @@ OPERATORS: dict[str, Array] = {
 
 
 def _check(content: Container) -> None:
-    check_tables(content)
-    if "operators/ranks" in content.arrays:
+    if "operators/ranks" not in content.arrays:
+        check_states(content)
+    else:
+        check_tables(content)
         ranks = content.arrays["operators/ranks"]
         sizes = np.prod([ranks[content.arrays[f"rules/{part}"]] for part in ("parents", "lefts", "rights")], axis=0)
         starts = np.cumsum(sizes) - sizes

@@ -192,7 +192,7 @@ TABLES: dict[str, Array] = {
     "rules/lefts": Array("int32", ("rules",), low=0, high="symbols"),
     "rules/rights": Array("int32", ("rules",), low=0, high="symbols"),
     "rules/counts": Array("float64", ("rules",), low=0.0, finite=True),
-    "root/counts": Array("float64", ("symbols",), low=0.0, finite=True),
+    "root/counts": Array("float64", ("symbols",), low=0.0, finite=True, sums="positive"),
     "lexicon/offsets": Array("int64", ("entries+1",), offsets_into="pairs"),
     "lexicon/tags": Array("int32", ("pairs",), low=0, high="tags"),
     "lexicon/counts": Array("float64", ("pairs",), low=0.0, finite=True),
@@ -372,8 +372,8 @@ def check_tables(content: Container) -> None:
         raise ValueError("its rules are not in order")
     rows = np.repeat(np.arange(sizes[2]), np.diff(arrays["lexicon/offsets"]))
     keys = rows * (len(names) + 1) + arrays["lexicon/tags"]
-    if (np.diff(keys) <= 0).any() or (arrays["lexicon/counts"] <= 0).any() or not arrays["root/counts"].sum() > 0:
-        raise ValueError("its lexicon is not in order, or nothing is a root")
+    if (np.diff(keys) <= 0).any() or (arrays["lexicon/counts"] <= 0).any():
+        raise ValueError("its lexicon is not in order")
 
 
 class Counted(NamedTuple):

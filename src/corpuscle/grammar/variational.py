@@ -166,11 +166,11 @@ def dirichlet_step(rows: np.ndarray, logs: np.ndarray, languages: int, shape: fl
 
 
 STATE = {
-    "common/emits": Array("float64", ("categories", 2), low=0.0, finite=True),
-    "common/pairs": Array("float64", ("categories", "pairs"), low=0.0, finite=True),
-    "emits": Array("float64", ("languages", "categories", 2), low=0.0, finite=True),
-    "pairs": Array("float64", ("languages", "categories", "pairs"), low=0.0, finite=True),
-    "words": Array("float64", ("categories", "slots"), low=0.0, finite=True),
+    "common/emits": Array("float64", ("categories", 2), low=0.0, finite=True, sums="positive"),
+    "common/pairs": Array("float64", ("categories", "pairs"), low=0.0, finite=True, sums="positive"),
+    "emits": Array("float64", ("languages", "categories", 2), low=0.0, finite=True, sums="positive"),
+    "pairs": Array("float64", ("languages", "categories", "pairs"), low=0.0, finite=True, sums="positive"),
+    "words": Array("float64", ("categories", "slots"), low=0.0, finite=True, sums="positive"),
 }
 
 

@@ -54,7 +54,7 @@ _ARRAYS = {
     **container.ITEMS,
     "symbols": container.Array("int32", ("types+3",), low=0, high="symbols"),
     "within": container.Array("float64", ("types+3",), high=1e-9, finite=True),
-    "unigram": container.Array("float64", ("symbols",), low=0.0, high=1.001),
+    "unigram": container.Array("float64", ("symbols",), low=0.0, high=1.001, sums="one"),
     "start": container.Array("float64", ("dimensions",), finite=True),
     "anew": container.Array("float64", ("dimensions",), finite=True),
     "outputs": container.Array("float64", ("symbols", "dimensions"), finite=True),
@@ -71,8 +71,8 @@ def _check(loaded: container.Container) -> None:
     sizes = {FULL: (0, n), REDUCED: (n, d), HIDDEN: (n, 1)}[model.form]
     if (len(arrays["duals"]), len(arrays["maps"])) != sizes:
         raise ValueError("its operators are not those of its estimator")
-    if d == 0 or n <= max(START, END, UNKNOWN) or abs(arrays["unigram"].sum() - 1.0) > 1e-6:
-        raise ValueError("its unigram distribution is none")
+    if d == 0 or n <= max(START, END, UNKNOWN):
+        raise ValueError("it has no states or no words")
     if (arrays["unigram"] == 0).sum() > 1 or arrays["unigram"][START] != 0:
         raise ValueError("a symbol has no probability")
     if (arrays["symbols"] == START).sum() != 1 or (arrays["symbols"] == END).sum() != 1:

@@ -46,7 +46,7 @@ from corpuscle.text.settings import ReadingSettings, TextSettings
 from corpuscle.text.vocab import END, FIRST, START, UNKNOWN, Vocab
 
 _MAX_MODELS = 100
-_SHARES = container.Array("float64", ("models",), low=0.0, high=1.0 + 1e-9, finite=True)
+_SHARES = container.Array("float64", ("models",), low=0.0, high=1.0 + 1e-9, finite=True, sums="one")
 
 
 def _components() -> dict[str, Any]:
@@ -160,8 +160,6 @@ def _kinds(extra: Any) -> dict[str, tuple[container.Kind, ...]]:
 
 
 def _check(loaded: container.Container) -> None:
-    if abs(float(loaded.arrays["weights"].sum()) - 1.0) > 1e-6:
-        raise ValueError("the weights of a mixture must sum to one")
     settings = [header["settings"] for header in loaded.header["components"].values()]
     for name in ("boundary", *ReadingSettings.SETTINGS):
         if any(setting.get(name, [None])[0] != settings[0].get(name, [None])[0] for setting in settings):

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from corpuscle.errors import SettingError
 from corpuscle.measure.bootstrap import bootstrap_ratio, paired_bootstrap
 from corpuscle.measure.result import Comparison, Result, Shown, resampled, signature
 from corpuscle.text.wording import number, percent
@@ -115,7 +116,7 @@ def token_likelihood(
     log_probabilities, tokens = np.asarray(log_probabilities, np.float64), np.asarray(tokens, np.int64)
     n_tokens = int(tokens.sum())
     if n_tokens == 0:
-        raise ValueError("a likelihood needs at least one token")
+        raise SettingError("a likelihood needs at least one token that the model knows")
     with np.errstate(all="ignore"):
         mean = log_probabilities.sum() / n_tokens
         interval = bootstrap_ratio(log_probabilities, tokens, draws=draws, seed=seed)

@@ -10,7 +10,8 @@ import math
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from itertools import accumulate, pairwise
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -29,6 +30,10 @@ class Invalid(ValueError):
 
 _LARGEST = {"float64": 1e100, "float32": 1e15}
 """What a finite value is at most, far from the end of its type, so that squares and their sums stay finite."""
+_ROUNDING = {"float64": 1e-6, "float32": 1e-3}
+"""How far from one the sum of a distribution may be."""
+MOST_COUNTED = 1 << 40
+"""Counts of words are below this, more than any text has, so that sums of them fit into an int64."""
 
 
 @dataclass(frozen=True)
@@ -41,6 +46,8 @@ class Array:
     - ``rising``: no value is smaller than the one before it;
     - ``offsets_into``: rising, begins with 0, ends with that size;
     - ``finite``: no NaN, no infinity, and nothing so large that a square of it, or a sum of squares, could become one;
+    - ``sums``: ``positive`` if every sum along an axis is above zero, so that it can be divided by; ``one`` for
+      distributions. ``along``: which axis; ``parts``: size names that cut it into parts, each with a sum of its own;
     - ``strings``: this is the UTF-8 of distinct, non-empty strings without NUL and line feed, which begin at the
       offsets in the named array;
     - ``optional``: may be missing.
@@ -53,6 +60,9 @@ class Array:
     rising: bool = False
     offsets_into: str | None = None
     finite: bool = False
+    sums: Literal["positive", "one"] | None = None
+    along: int = -1
+    parts: tuple[str, ...] = ()
     strings: str | None = None
     optional: bool = False
 
@@ -97,7 +107,7 @@ def vocab_arrays(prefix: str = "vocab/", types: str = "types") -> dict[str, Arra
     return {
         prefix + "bytes": Array("uint8", (prefix + "bytes",), strings=prefix + "offsets"),
         prefix + "offsets": Array("int64", (f"{types}+1",), offsets_into=prefix + "bytes"),
-        prefix + "counts": Array("int64", (f"{types}+3",), low=0),
+        prefix + "counts": Array("int64", (f"{types}+3",), low=0, high=MOST_COUNTED),
     }
 
 
@@ -197,6 +207,20 @@ def _check_values(name: str, declared: Array, array: np.ndarray, sizes: Mapping[
         raise Invalid(f"array {name!r} has the value {largest}, not below {_value(declared.high, sizes)}")
 
 
+def _check_sums(name: str, declared: Array, array: np.ndarray, sizes: Mapping[str, int]) -> None:
+    """Of values that have been checked: whether they can be, or are, distributions."""
+    rows = np.moveaxis(array, declared.along, -1)
+    lengths = [int(_value(part, sizes)) for part in declared.parts] or [rows.shape[-1]]
+    if sum(lengths) != rows.shape[-1]:
+        raise Invalid(f"array {name!r} has shape {array.shape}, which does not fit the others")
+    for begin, end in pairwise(accumulate(lengths, initial=0)):
+        sums = rows[..., begin:end].sum(axis=-1, dtype=np.float64)
+        if not (sums > 0.0).all():
+            raise Invalid(f"array {name!r} has a row without anything above zero")
+        if declared.sums == "one" and not (np.abs(sums - 1.0) <= _ROUNDING[array.dtype.name]).all():
+            raise Invalid(f"array {name!r} has a row that does not sum to one")
+
+
 def validate(declared: Arrays, arrays: Mapping[str, np.ndarray], extra: Mapping[str, Any]) -> None:
     """Check all arrays of one model (without its components) against their declarations; raise ``Invalid``."""
     for name in arrays:
@@ -211,6 +235,8 @@ def validate(declared: Arrays, arrays: Mapping[str, np.ndarray], extra: Mapping[
             raise Invalid(f"array {name!r} is missing")
     for name, array in present.items():
         _check_values(name, array, arrays[name], sizes)
+        if array.sums is not None:
+            _check_sums(name, array, arrays[name], sizes)
     for name, array in present.items():  # when the offsets are known to be good
         if array.strings is not None:
             _check_strings(name, arrays[name], arrays[array.strings])

@@ -18,6 +18,7 @@ import numpy as np
 from corpuscle.compiled import frozen
 from corpuscle.errors import InputError
 from corpuscle.model import Array, vocab_arrays
+from corpuscle.model.kinds import MOST_COUNTED
 from corpuscle.normalise.kernels.words import (
     SIMILARITIES,
     Channel,
@@ -44,7 +45,7 @@ def replacement_arrays(prefix: str) -> dict[str, Array]:
         **vocab_arrays(f"{prefix}typed/", f"{name}_typed"),
         **vocab_arrays(f"{prefix}meant/", f"{name}_meant"),
         f"{prefix}rows": Array("int32", (f"{name}_rows", 2), low=-1),
-        f"{prefix}counts": Array("int64", (f"{name}_rows",), low=1, high=2**40),
+        f"{prefix}counts": Array("int64", (f"{name}_rows",), low=1, high=MOST_COUNTED),
     }
 
 

@@ -171,7 +171,9 @@ def check_classes(loaded: Container) -> None:
 
 
 PIECE = 1 << 20  # words that get their classes at a time
-CLASSES = {**VOCAB, "classes": Array("int32", ("types+3",), low=-1, high="classes"), **HISTORY, **TREE}
+COUNTED = {**VOCAB, "vocab/counts": dataclasses.replace(VOCAB["vocab/counts"], sums="positive")}
+"""The arrays of a vocabulary whose words have been counted."""
+CLASSES = {**COUNTED, "classes": Array("int32", ("types+3",), low=-1, high="classes"), **HISTORY, **TREE}
 """The arrays of a model."""
 
 
@@ -242,8 +244,9 @@ class WordClasses(Model):
     def _class_unknown(self) -> None:
         """Where the training text had no unknown words, their class is the one that has most of the rarest words."""
         counts = self.vocab_.counts
-        if counts[UNKNOWN] == 0:
-            self.classes_[UNKNOWN] = np.bincount(self.classes_[counts == counts[counts > 0].min()]).argmax()
+        seen = (counts > 0) & (self.classes_ >= 0)
+        if counts[UNKNOWN] == 0 and seen.any():
+            self.classes_[UNKNOWN] = np.bincount(self.classes_[seen & (counts == counts[seen].min())]).argmax()
 
     def class_of(self, word: str) -> int:
         """The class of a word; an unknown word has one too."""

@@ -29,7 +29,7 @@ from corpuscle.engine.dp import trees
 from corpuscle.errors import SettingError, warn
 from corpuscle.learning import Checkpoint
 from corpuscle.measure import Result, token_likelihood
-from corpuscle.model import TRAINING_ITEMS, VOCAB, Array, Arrays, Container, Fact, Kind, Record
+from corpuscle.model import TRAINING_ITEMS, Array, Arrays, Container, Fact, Kind, Record
 from corpuscle.random import purpose_id
 from corpuscle.scale import Workers, chunks_of, workers
 from corpuscle.settings import learned
@@ -39,7 +39,7 @@ from corpuscle.text.heldout import item_hashes
 from corpuscle.text.treebank import Treebank
 from corpuscle.text.vocab import END, FIRST, START, UNKNOWN, Vocab
 from corpuscle.words import hmm_learning
-from corpuscle.words.classes import ClassTree, WordClasses
+from corpuscle.words.classes import COUNTED, ClassTree, WordClasses
 from corpuscle.words.forests import Forest, forest_of
 from corpuscle.words.hmm_learning import FEW, STATE, Chunk, Em, Parameters, expect, token_shares
 from corpuscle.words.settings import WAYS, HmmSettings
@@ -62,14 +62,14 @@ def _check(loaded: Container) -> None:
         raise ValueError("it does not say which relations it knows")
     if len(relations) + 1 != len(arrays["steps"]):
         raise ValueError("it has not one table of transitions for each relation")
-    if arrays["counts"][[START, END]].any() or len(arrays["history"]) == 0 or len(arrays["first"]) == 0:
+    if arrays["counts"][[START, END]].any() or len(arrays["history"]) == 0:
         raise ValueError("it cannot come from learning")
 
 
 _ARRAYS = {
-    **VOCAB,
-    "first": Array("float32", ("classes",), low=0, high=1.001),
-    "steps": Array("float32", ("links", "classes", "classes"), low=0, high=1.001),
+    **COUNTED,
+    "first": Array("float32", ("classes",), low=0, high=1.001, sums="one"),
+    "steps": Array("float32", ("links", "classes", "classes"), low=0, high=1.001, sums="one", along=1),
     "emission": Array("float32", ("types+3", "classes"), low=0, high=1.001),
     "counts": Array("float32", ("types+3", "classes"), low=0, finite=True),
     "roots": Array("float64", ("classes",), low=0, finite=True),

@@ -130,11 +130,11 @@ def test_the_best_trees_are_the_best_of_all(case):
     nodes, scores = np.zeros((k, 2 * n - 1, 3), np.int32), np.zeros(k)
     count = cky.k_best(n, log_rules, log_root, k, chart, nodes, scores)
     assert count == min(k, len(ranked))
+    best = np.zeros((2 * n - 1, 3), np.int32)
+    assert cky.best_tree(n, log_rules, log_root, chart, best) == bool(trees)
     if not trees:
         assert score == -math.inf
         return
-    best = np.zeros((2 * n - 1, 3), np.int32)
-    cky.best_tree(n, log_rules, log_root, chart, best)
     assert score == pytest.approx(math.log(ranked[0])) and np.array_equal(best, nodes[0])
     seen = [tuple(map(tuple, each.tolist())) for each in nodes[:count]]
     assert len(set(seen)) == count
@@ -154,6 +154,24 @@ def test_samples_follow_the_weights_of_trees():
     whole = sum(trees.values())
     assert counts.keys() <= trees.keys()
     assert sum(abs(counts[each] / 20_000 - weight / whole) for each, weight in trees.items()) < 0.1
+
+
+def test_scores_that_are_no_numbers_make_no_tree():
+    rules, root = logs(*grammar(1))
+    chart, tree = cky.chart_for(3, SYMBOLS), np.zeros((5, 3), np.int32)
+    leaves = np.full((3, SYMBOLS), np.nan)
+    assert cky.best_chart(3, rules, root, leaves, cky.NO_SPANS, cky.ALL, chart) == -math.inf
+    assert not cky.best_tree(3, rules, root, chart, tree) and not tree.any()
+
+
+def test_ways_too_improbable_for_a_float_can_be_drawn():
+    """Together the two ways are as much as the least float, each alone is rounded to zero."""
+    rules = cky.rules_for([0, 1, 2], [2, 2, 2], [1, 1, 1], [5e-324, 0.5, 1.0], 3)
+    root, leaves = np.array([1.0, 0.0, 0.0]), np.tile([0.0, 0.45, 0.99], (3, 1))
+    chart, tree = cky.chart_for(3, 3), np.zeros((5, 3), np.int32)
+    assert cky.sum_chart(3, rules, root, leaves, cky.NO_SPANS, cky.ALL, chart) > -math.inf
+    cky.sample_tree(3, rules, root, chart, stream(1, 7, 0, 0), tree)
+    assert tree[0].tolist() == [0, 0, 3] and sorted((tree[:, 2] - tree[:, 1]).tolist()) == [1, 1, 1, 2, 3]
 
 
 def test_a_long_sentence_neither_underflows_nor_overflows():

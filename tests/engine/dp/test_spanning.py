@@ -58,6 +58,16 @@ def test_shares_are_those_of_all_trees(seed, n, single):
     assert log_sum == pytest.approx(math.log(total) + 900.0 * n, rel=1e-10)
 
 
+@pytest.mark.parametrize(("seed", "scale"), [(172, 1e16), (4294, 1e17)])
+def test_climbing_ends_where_rounding_is_more_than_a_step_gains(seed, scale):
+    dice, n = np.random.default_rng(seed), 3
+    arcs = np.round(2 * dice.normal(size=(n + 1,) * 2)) * scale
+    siblings = np.round(2 * dice.normal(size=(n + 1,) * 3)) * scale + dice.integers(-2, 3, size=(n + 1,) * 3)
+    heads = np.arange(n, dtype=np.int32)
+    spanning.climb(arcs, siblings, False, heads)
+    assert is_tree(tuple(heads.tolist()))
+
+
 @pytest.mark.parametrize(("seed", "single"), [(seed, single) for seed in range(8) for single in (False, True)])
 def test_climbing_keeps_a_tree_and_its_gain_is_true(seed, single):
     n, (arcs, siblings) = 6, scores_for(seed, 6, 2)

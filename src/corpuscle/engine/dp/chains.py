@@ -79,7 +79,7 @@ def chain(semiring: int) -> Any:
             else:
                 table[0, q] = chain.first[q] + chain.emission[0, q]
         if semiring == SUM:
-            if total <= 0.0:
+            if not total > 0.0:
                 return -math.inf
             for q in range(s):
                 table[0, q] /= total
@@ -105,7 +105,7 @@ def chain(semiring: int) -> Any:
                 else:
                     row[q] += chain.emission[j, q]
             if semiring == SUM:
-                if total <= 0.0:
+                if not total > 0.0:
                     return -math.inf
                 scales[j] = 1.0 / total
                 for q in range(s):

@@ -301,12 +301,14 @@ def _best_way(n, i, j, symbol, rules, inside):
 
 @kernel
 def best_tree(n, rules, root, chart, tree):
-    """``tree`` := the best tree of a chart that ``best_chart`` has filled with at least one."""
+    """``tree`` := the best tree of a chart that ``best_chart`` has filled; returns whether there is one."""
     inside = chart.inside
-    top, best = cell_of(n, 0, n), 0
-    for symbol in range(1, len(root)):
-        if root[symbol] + inside[top, symbol] > root[best] + inside[top, best]:
-            best = symbol
+    top, best, score = cell_of(n, 0, n), 0, -math.inf
+    for symbol in range(len(root)):
+        if root[symbol] + inside[top, symbol] > score:
+            best, score = symbol, root[symbol] + inside[top, symbol]
+    if score == -math.inf:
+        return False
     todo = np.empty((n + 1, 3), np.int64)
     _put(todo, 0, best, 0, n)
     waiting, made = 1, 0
@@ -318,6 +320,7 @@ def best_tree(n, rules, root, chart, tree):
         if j - i > 1:
             _, rule, split = _best_way(n, i, j, symbol, rules, inside)
             waiting = _push_parts(i, j, rule, split, rules, todo, waiting)
+    return True
 
 
 @kernel
@@ -349,8 +352,11 @@ def sample_tree(n, rules, root, chart, stream, tree):
                 r = rules.by_parent[place]
                 for k in range(i + 1, j):
                     a, b = cell_of(n, i, k), cell_of(n, k, j)
-                    value = rules.weights[r] * inside[a, rules.lefts[r]] * inside[b, rules.rights[r]]
-                    if value > 0.0 and exponents[a] > DEAD and exponents[b] > DEAD:
+                    left, right = inside[a, rules.lefts[r]], inside[b, rules.rights[r]]
+                    value = rules.weights[r] * left * right
+                    # A product that is too small for a float is a way, too: it may be the only one.
+                    possible = value > 0.0 or (rule < 0 and rules.weights[r] > 0.0 and left > 0.0 and right > 0.0)
+                    if possible and exponents[a] > DEAD and exponents[b] > DEAD:
                         power = exponents[a] + exponents[b] - exponents[cell_of(n, i, j)]
                         total += math.ldexp(value, int(max(power, -1000)))
                         rule, split = r, k

@@ -189,7 +189,8 @@ def climb(arcs, siblings, single, heads):
     n, gained = len(heads), 0.0
     paired = len(siblings) > 0
     below = np.empty(n + 1, np.bool_)
-    while True:
+    # Few steps are enough; with scores so large that rounding exceeds what a step gains, others might never end.
+    for _ in range((n + 1) ** 2):
         best, best_m, best_h = 1e-9, 0, 0
         for m in range(1, n + 1):
             old = heads[m - 1]
@@ -210,9 +211,10 @@ def climb(arcs, siblings, single, heads):
                 if gain > best:
                     best, best_m, best_h = gain, m, h
         if best_m == 0:
-            return gained
+            break
         heads[best_m - 1] = best_h
         gained += best
+    return gained
 
 
 @part

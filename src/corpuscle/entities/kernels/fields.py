@@ -117,7 +117,10 @@ def likely_tags(tokens, field, begin, end, shares):
             for q in range(s):
                 scores[i, q] = math.exp(scores[i, q] - top)
         # Of n tokens there are n - 1 steps, each without ``highest``.
-        total += expectations(n, s, Chain(ones, scores, steps, ones), turned, room) + (n - 1) * highest
+        logarithm = expectations(n, s, Chain(ones, scores, steps, ones), turned, room)
+        if logarithm == -math.inf:  # steps so far apart that nothing is left of them
+            room.table[:n] = 0.0
+        total += logarithm + (n - 1) * highest
         shares[first - base : last - base] = room.table[:n, :s]
     return total
 

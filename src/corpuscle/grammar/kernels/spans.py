@@ -43,9 +43,13 @@ def _longest(lengths):
 @part
 def best_brackets(scores, n, rules, chart, tree, brackets):
     """The best bracketing of one sentence by ``scores`` (n_cells,): ``brackets`` int32 (n - 1, 2) gets its spans of at
-    least two words in preorder; ``tree`` int32 (2 n - 1, 3) is room."""
+    least two words in preorder, those of the right-branching tree if no tree has a score; ``tree`` int32 (2 n - 1, 3)
+    is room."""
     best_chart(n, rules, np.zeros(1), np.zeros((n, 1)), scores, ALL, chart)
-    best_tree(n, rules, np.zeros(1), chart, tree)
+    if not best_tree(n, rules, np.zeros(1), chart, tree):
+        for i in range(n - 1):
+            brackets[i, 0], brackets[i, 1] = i, n
+        return
     found = 0
     for node in range(2 * n - 1):
         if tree[node, 2] - tree[node, 1] > 1:

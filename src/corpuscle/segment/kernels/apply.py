@@ -17,12 +17,15 @@ import numpy as np
 from corpuscle.compiled import kernel
 from corpuscle.engine.dp import MAX, SUM
 from corpuscle.engine.ngrams.trie import chunk_bounds
+from corpuscle.engine.restaurants.pool import NONE
 from corpuscle.random import Random
 from corpuscle.segment.kernels.lattice import FORBIDDEN, Lattice, draw, fill, forward, last_lengths, new_lattice, trace
 from corpuscle.segment.kernels.model import Nested
 
 _CHUNK, _DRAWN = 1 << 14, 1 << 18
 """Letters that one call of a kernel cuts, or draws boundaries for, about."""
+_MOST = 1e290
+"""Above this no weight is told from infinity: a damaged model may have factors that overflow."""
 
 
 class SentenceChunk(NamedTuple):
@@ -83,7 +86,7 @@ def applied(
 def final_states(nested: Nested, text: np.ndarray, gaps: np.ndarray, longest: int) -> tuple[np.ndarray, np.ndarray]:
     """The last words of all segmentations of some letters (at least one): their numbers, int64 (states, order - 1), the
     most recent last, -1 for an unknown word; and the probability of all segmentations that end so, up to a common
-    factor, float64 (states,)."""
+    factor, float64 (states,). An unknown word if no segmentation has any probability."""
     chunk = SentenceChunk(0, np.ascontiguousarray(text, np.int32), np.array([0, len(text)]), np.ascontiguousarray(gaps))
     lattice, n = applied(chunk, nested, longest, SUM)[0], len(text)
     states, weights = [], []
@@ -94,4 +97,6 @@ def final_states(nested: Nested, text: np.ndarray, gaps: np.ndarray, longest: in
                 states.append([lattice.word[n - k, j], lattice.word[n, k]])
                 weights.append(lattice.total[n, k, j])
     back = len(nested.words.discounts) - 1
-    return np.array(states, np.int64)[:, 2 - back :], np.array(weights)
+    if not weights:
+        states, weights = [[np.int32(NONE), np.int32(NONE)]], [1.0]
+    return np.array(states, np.int64)[:, 2 - back :], np.minimum(weights, _MOST)

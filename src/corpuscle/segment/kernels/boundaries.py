@@ -324,12 +324,13 @@ def autonomies(text: np.ndarray, stretches: np.ndarray, longest: int) -> np.ndar
 def best_cuts(scores, allowed, table, back, cuts):
     """``cuts[t]`` := 1 where a stretch of the best way to cut a sequence of n symbols begins, for t = 0..n-1.
     ``scores``: (n, longest + 1), of the stretch of each length that begins at each symbol, -inf where there is none;
-    ``allowed``: bool (n,), whether a stretch may begin inside the sequence. There must be a way. ``table`` float64 and
-    ``back`` int32 (at least n + 1,) are room. Among equals, the one whose last stretch is the longest."""
+    ``allowed``: bool (n,), whether a stretch may begin inside the sequence. Without any way, every symbol is a stretch.
+    ``table`` float64 and ``back`` int32 (at least n + 1,) are room. Among equals, the one whose last stretch is the
+    longest."""
     n, longest = len(scores), scores.shape[1] - 1
     table[0] = 0.0
     for t in range(1, n + 1):
-        table[t] = -math.inf
+        table[t], back[t] = -math.inf, 1
     for begin in range(n):
         if table[begin] == -math.inf or (begin > 0 and not allowed[begin]):
             continue

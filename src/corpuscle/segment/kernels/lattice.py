@@ -364,6 +364,7 @@ def _forward_trigram(words, lattice, n, semiring):
         low, high = last_lengths(t, longest)
         if t == n:
             unigram, total, largest = lattice.unigram[0, 0], 0.0, 0.0
+            lattice.back[n, 0, 0] = 0
             for k in range(low, high + 1):
                 if lattice.mass[k] > 0.0:
                     value, pointer = _next_trigram(words, lattice, t, k, BOUNDARY, unigram, semiring)
