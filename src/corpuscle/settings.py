@@ -328,6 +328,12 @@ class Settings:
         origins = self.origins
         return {name: (self.chosen_.get(name, value), origins[name]) for name, value in self.settings.items()}
 
+    def _refuse(self, names: tuple[str, ...], where: str) -> None:
+        """Complain about those of some settings that were given."""
+        for name in names:
+            if self.origins[name] == "given":
+                raise SettingError(f"{name} means nothing {where}")
+
     def replace(self, **changes: Any) -> Self:
         """A new, unfitted learner with these settings changed."""
         given = {name: getattr(self, name) for name, origin in self._origins.items() if origin == "given"}

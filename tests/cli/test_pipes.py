@@ -219,11 +219,61 @@ def test_the_first_line_of_a_pipe_says_what_it_is_and_is_not_lost(content, suffi
     os.close(int(pipe.removeprefix("/dev/fd/")))
 
 
-def test_the_name_of_a_file_says_what_it_is(tmp_path):
-    (tmp_path / "a.txt").write_text(TREES)
+def test_the_name_of_a_file_says_what_it_is_where_its_beginning_does_not(tmp_path):
+    (tmp_path / "a.txt").write_text(TEXT)
+    (tmp_path / "d").write_text(NAMES)
     assert [suffix_of(tmp_path / name) for name in ("a.txt", "b.conllu.gz", "c.TMX", "d")] == [
         ".txt", ".conllu", ".TMX", "",
     ]  # fmt: skip
+    for name, content in ("e.txt", "# a comment\n" + TREES), ("f", NOTES):
+        (tmp_path / name).write_text(content)
+        assert suffix_of(tmp_path / name) == (".conllu" if content.endswith(TREES) else ".jsonl")
     assert suffix_of("a\0b") == ""
     with pytest.raises(InputError, match="no such file"):
         open_bytes(tmp_path / "none")
+
+
+OUTPUTS = [
+    ("align apply align.hmm SOURCES TARGETS", "align evaluate GOLD", "links"),
+    ("align apply align.hmm SOURCES TARGETS --weights", "align evaluate GOLD", "links"),
+    ("entities apply entities.crf NOTES.jsonl", "entities evaluate NOTES.jsonl", "jsonl"),
+    ("entities apply entities.crf NOTES.jsonl --format brat", "entities evaluate NOTES.jsonl", ""),
+    ("entities apply entities.crf ARTICLES --format pubtator", "entities evaluate ARTICLES", "pubtator"),
+    ("entities apply entities.crf TAGGED.tsv --format bio", "entities evaluate TAGGED.tsv", "bio.tsv"),
+    ("grammar parse grammar.pcfg BRACKETS.mrg", "grammar evaluate BRACKETS.mrg", "mrg"),
+    ("parse apply parse.mst TREES.conllu", "parse evaluate TREES.conllu", "conllu"),
+    ("parse apply parse.mst TREES.conllu --nbest 2", "parse evaluate TREES.conllu", "conllu"),
+    ("segment apply segment.npylm UNSPACED", "segment evaluate WORDS", "txt"),
+    ("tag apply tag.crf TREES.conllu", "tag evaluate TREES.conllu", "conllu"),
+    ("translate apply translate.phrase SOURCES", "translate evaluate TARGETS", "txt"),
+    ("transliterate apply transliterate.phrase SPELLED", "transliterate evaluate TWO.tsv", "txt"),
+    ("transliterate apply transliterate.phrase SPELLED --nbest 2", "transliterate evaluate TWO.tsv", "tsv"),
+    ("transliterate apply transliterate.phrase SPELLED --format news", "transliterate evaluate TWO.tsv", "xml"),
+    ("transliterate apply transliterate.phrase SPELLED --format json", "transliterate evaluate TWO.tsv", "jsonl"),
+]  # fmt: skip
+"""What a model says of a text, the evaluation of that, and the end of the name that such a file usually has."""
+
+
+@pytest.mark.parametrize(("apply", "evaluate", "usual"), OUTPUTS)
+def test_what_apply_has_written_is_evaluated_whatever_its_name(apply, evaluate, usual, tmp_path, capsys):
+    for model in FOLDER.iterdir():
+        (tmp_path / model.stem).symlink_to(model)
+    tagged = "".join(f"{line}\n" for line in ("the\tO", "cat\tB-animal", "sings\tO", "", "dog\tB-animal", ""))
+    articles = "1|t|left eye red\n1|a|no pain\n1\t16\t20\tpain\tY\n\n"
+    spelled = "anna\tαννα\nboda\tβοδα\n"
+    for name, content in (FILES | {"TAGGED.tsv": tagged, "TWO.tsv": spelled, "ARTICLES": articles}).items():
+        (tmp_path / name).write_text(content, "utf-8")
+    found = []
+    with chdir(tmp_path):
+        for name in f"out.{usual}", "out", "other.txt" if usual else "other":
+            assert main([*apply.split(), "-o", name, "--quiet"]) == 0, capsys.readouterr().err
+            capsys.readouterr()
+            assert main([*evaluate.split(), name, "--json", "--quiet"]) == 0, (name, capsys.readouterr().err)
+            found.append(capsys.readouterr().out)
+    assert found[0] == found[1] == found[2]
+
+
+def test_a_treebank_of_another_name_is_no_text_of_its_lines(tmp_path, capsys):
+    (tmp_path / "trees").write_text("# sent_id = 1\n" + TREES)
+    assert main(["parse", "apply", str(FOLDER / "parse.mst.model"), str(tmp_path / "trees"), "--quiet"]) == 0
+    assert [line.split("\t")[1] for line in capsys.readouterr().out.splitlines()[1:4]] == ["the", "cat", "sings"]

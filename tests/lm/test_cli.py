@@ -197,6 +197,23 @@ def test_models_are_compared_and_mixed(capsys, texts, model, tmp_path):
     assert "no ARPA form" in run(capsys, "lm", "export", tmp_path / "mix", "-o", tmp_path / "x")[2]
 
 
+def test_perplexities_of_models_that_know_different_words_are_over_all_their_words(capsys, texts, tmp_path):
+    for name, count in ("all", 1), ("few", 150):
+        run(capsys, "lm", "train", texts / "train.txt", "-o", tmp_path / name, "--min-count", count)
+    mixed = ["lm", "mix", tmp_path / "all", tmp_path / "few", "--dev", texts / "dev.txt", "-o", tmp_path / "mix"]
+    code, out, _ = run(capsys, *mixed)
+    assert code == 0 and "the models know different words: these perplexities are over the 10 words of all" in out
+    full, few = json.loads(run(capsys, *mixed, "--json")[1].splitlines()[-1])["perplexities"]
+    told = run(capsys, "lm", "perplexity", tmp_path / "few", texts / "dev.txt")[1]
+    alone = json.loads(run(capsys, "lm", "perplexity", tmp_path / "few", texts / "dev.txt", "--json")[1])
+    assert alone["perplexity"] < min(few, alone["perplexity_without_oov"])  # one word of many is easy to predict
+    assert "all unknown words count as one word" in told
+    own = json.loads(run(capsys, "lm", "perplexity", tmp_path / "all", texts / "dev.txt", "--json")[1])
+    assert full == pytest.approx(own["perplexity"])
+    mixed[3] = mixed[2]
+    assert "different words" not in run(capsys, *mixed)[1]
+
+
 def test_class_n_grams_from_the_command_line(capsys, texts, tmp_path):
     train = texts / "train.txt"
     assert run(capsys, "classes", "train", train, "-o", tmp_path / "c", "--classes", 3, "--quiet")[0] == 0

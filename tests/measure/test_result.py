@@ -82,7 +82,7 @@ def test_the_text_of_a_result_is_what_commands_show():
     assert found["names"].splitlines() == [*(f"{x}: 0.500 (95 % 0.000 to 1.000)" for x in labels), "2 names"]
     assert found["segmentation"].splitlines() == [
         "words      precision 50.0 %, recall 33.3 %, F1 40.0 %",
-        "boundaries precision 0.0 %, recall 0.0 %, F1 0.0 %",
+        "boundaries precision n/a, recall 0.0 %, F1 0.0 %",
         "lexicon    precision 50.0 %, recall 33.3 %, F1 40.0 %",
         "95 % interval of the words' F1: 0.0 % to 100.0 %",
     ]
@@ -91,9 +91,10 @@ def test_the_text_of_a_result_is_what_commands_show():
     assert documents.text() == "perplexity 9.488 (95 % 9.488 to 9.488), 4 words, 4 unknown"
 
 
-def test_a_figure_without_a_value_is_not_shown():
+def test_a_figure_without_a_value_is_shown_as_such():
     result = measure.perplexity([-1.0], [1], oov=[1], known_log_probabilities=[0.0])
-    assert "without" not in str(result) + result.text() + result._repr_html_()
+    assert "without" not in result.text() and result.to_json()["perplexity_without_oov"] is None
+    assert str(result).count("n/a") == result._repr_html_().count("n/a") == 1
 
 
 def test_a_comparison_says_what_was_compared_and_how():

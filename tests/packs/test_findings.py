@@ -55,6 +55,11 @@ def test_findings_are_read_back_as_they_were_written():
     assert data["pairs"] == [["a", 1], ["b", 2]] and data["inner"] == {"share": 0.5, "rank": None}
 
 
+def test_a_share_that_cannot_be_computed_is_null_and_comes_back_as_no_number():
+    data = Everything(**vars(FOUND) | {"inner": Inner(math.nan, None)}).to_json()
+    assert data["inner"]["share"] is None and math.isnan(Everything.from_json(data).inner.share)
+
+
 def test_counts_beside_a_result_are_figures_of_it():
     both = with_counts(RESULT, documents=7)
     assert both.to_json() == {"documents": 7, **RESULT.to_json()}

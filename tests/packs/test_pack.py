@@ -108,3 +108,13 @@ def test_a_kit_is_learned_from_without_what_links_in_it_name(tmp_path):
     assert "neither a file" in found.reasons["text/pipe.txt"]
     learn(kit, tmp_path / "pack", steps=[plain_step("one", "text")])
     assert "secret" not in "".join(p.read_text(errors="replace") for p in (tmp_path / "pack").rglob("*") if p.is_file())
+
+
+def test_what_a_pack_says_of_itself_fails_with_its_own_error(tmp_path, monkeypatch):
+    learn(write_kit(tmp_path / "kit"), tmp_path / "pack", steps=[plain_step("one", "text")])
+    pack = LoadedPack(tmp_path / "pack")
+    monkeypatch.setattr("corpuscle.packs.pack.second_columns", lambda *_, **__: None.lines)
+    with pytest.raises(AttributeError, match="'NoneType' object has no attribute 'lines'"):
+        pack.glosses  # noqa: B018
+    with pytest.raises(AttributeError, match="this pack has no 'colour'"):
+        pack.colour  # noqa: B018

@@ -27,7 +27,7 @@ def test_word_boundaries_and_order_matter():
 
 def test_an_empty_corpus_overlaps_with_nothing():
     empty = Corpus.from_sentences([[], []])
-    assert len(item_hashes(empty)) == 0 and overlap(item_hashes(TRAINING), empty) == 0.0
+    assert len(item_hashes(empty)) == 0 and np.isnan(overlap(item_hashes(TRAINING), empty))
 
 
 def test_a_slice_hashes_like_the_whole():

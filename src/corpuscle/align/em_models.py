@@ -354,6 +354,8 @@ class Counted(_Mixed):
         return self.law
 
     def fit(self, bitext: Bitext, *, checkpoint: Checkpoint | None = None, base: Self | None = None) -> Self:
+        if not self.bayes:
+            self._refuse(("alpha",), "without bayes: relative frequencies have no prior")
         with training(self, bitext, checkpoint, base) as work:
             em, self.history_ = self._learned(work, base)
         keep(self, work.text, em.counts)

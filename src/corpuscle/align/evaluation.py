@@ -15,6 +15,7 @@ import numpy as np
 
 from corpuscle.align.base import Aligner
 from corpuscle.align.kernels.cooccurrence import Pairs, directed
+from corpuscle.measure.bootstrap import share
 from corpuscle.random import Random
 from corpuscle.text import Bitext
 from corpuscle.text.corpus import Corpus, starts_of
@@ -38,8 +39,8 @@ def measure_unseen(model: Aligner, held_out: Bitext, seed: int) -> dict[str, Any
     agreed, either = len(one.intersection(two).links), len(one.union(two).links)
     return {
         "pairs": len(held_out),
-        "coverage": [_known(held, vocab).n_tokens / max(1, held.n_tokens) for held, vocab in sides],
-        "agreement": agreed / max(1, either),
+        "coverage": [float(share(_known(held, vocab).n_tokens, held.n_tokens)) for held, vocab in sides],
+        "agreement": float(share(agreed, either)),
         "confidence": float(model.confidence(held_out).mean()),
         **_choices(model, held_out, seed),
     }

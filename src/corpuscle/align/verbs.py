@@ -118,6 +118,10 @@ def apply(
             for rank, each in enumerate(ranked, 1)
         )
         return Table(("line", "rank", "probability", "links"), rows, heading=False)
+    if all is not None and symmetrise != _SYMMETRISE.default:
+        raise SettingError(f"--symmetrise {symmetrise} means nothing with --all, which writes every way")
+    if threshold != 0.5 and decode == "viterbi" and symmetrise != "posterior" and all is None:
+        raise SettingError("--threshold means nothing with --decode viterbi, where each word has its best link")
     found = model.align_all(pairs, (symmetrise,) if all is None else WAYS, decode, threshold)
     for how, links in found.items():
         found[how] = model.weighted(links, pairs) if weights else replace(links, weights=None)

@@ -134,6 +134,7 @@ class DictionaryTagger(DictionarySettings, EntityTagger):
 
     def fit(self, documents: Documents) -> DictionaryTagger:
         """Take all mentions in one piece for entries, each with its most frequent type."""
+        self._refuse(("source",), "to a dictionary, which has no features")
         counts = defaultdict[tuple[str, ...], Counter[str]](Counter)
         for words, mentions in zip(documents.corpus, documents.mentions, strict=True):
             for mention in mentions:

@@ -29,7 +29,7 @@ from corpuscle.text.brat import read_brat
 from corpuscle.text.columns import read_columns
 from corpuscle.text.conllu import read_conllu
 from corpuscle.text.corpus import Corpus, starts_of
-from corpuscle.text.files import open_bytes, read_raw, suffix_of
+from corpuscle.text.files import head_of, read_raw, suffix_of
 from corpuscle.text.layers import Layer
 from corpuscle.text.mention_tags import TokenMention, convert_tags, mentions_of_tags
 from corpuscle.text.origin import Origin, Sourced
@@ -47,6 +47,7 @@ _HEADER = re.compile(r"^([A-Z][A-Za-z /]{2,40}):", re.M)
 _CAPITALS = re.compile(r"^(?=[^\n]*[A-Z])[^\na-z]{3,80}$", re.M)
 _LONGEST_HEADER = 6
 _PUBTATOR = re.compile(rb"\A\s*[0-9A-Za-z_.-]+\|t\|")
+_TAGGED = re.compile(rb"[^\t\n]+(\t[^\t\n]+)*\t(O|[BDEHILSU]{1,2}(-\S+)?)\r?(\n|\Z)")
 _BY_SUFFIX = {
     ".jsonl": "jsonl", ".pubtator": "pubtator", ".conllu": "conllu",
     **dict.fromkeys((".tsv", ".bio", ".conll", ".iob", ".iob2"), "columns"),
@@ -105,9 +106,10 @@ class Documents(Sourced):
         return sorted({mention.type for document in self.texts for mention in document.mentions})
 
     def named(self, path: str) -> Documents:
-        """With a name for the documents that have none."""
+        """With a name for the documents that have none; sorted by these they keep their order, as in a folder."""
+        digits = len(str(len(self.texts)))
         texts = tuple(
-            text if text.name else dataclasses.replace(text, name=f"{path}-{number}")
+            text if text.name else dataclasses.replace(text, name=f"{path}-{number:0{digits}}")
             for number, text in enumerate(self.texts, 1)
         )
         return dataclasses.replace(self, texts=texts)
@@ -261,16 +263,15 @@ def from_corpus(corpus: Corpus, labels: Layer | None = None, **layers: Layer) ->
 
 
 def format_of(path: str) -> str:
-    """The format of a file or folder, by its name and, for plain text, by what lies beside or in it."""
+    """The format of a file or folder, by what is in it, then by its name and, for plain text, what lies beside it."""
     suffix = suffix_of(path)
     stem = path.removesuffix(".gz").removesuffix(".xz").removesuffix(suffix)
     if os.path.isdir(path) or suffix == ".ann" or (suffix == ".txt" and os.path.exists(stem + ".ann")):
         return "brat"
     if suffix in _BY_SUFFIX:
         return _BY_SUFFIX[suffix]
-    if path != "-" and os.path.exists(path) and _PUBTATOR.match(open_bytes(path)[:200]):
-        return "pubtator"
-    return "text"
+    head = head_of(path)
+    return "pubtator" if _PUBTATOR.match(head) else "columns" if _TAGGED.match(head) else "text"
 
 
 def read_documents(

@@ -8,12 +8,14 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from corpuscle.errors import InputError, SettingError
+from corpuscle.settings import option_of
 from corpuscle.verbs import (
     ITEMS,
     MOST,
     RAW,
     SEED,
     Answer,
+    File,
     Input,
     Learned,
     Lines,
@@ -69,7 +71,17 @@ def _documents(**facts: Any) -> Any:
 # ---- verbs
 
 
-@trains("entities", "entities train documents -o mentions.entities")
+def _of_these_documents(values: Mapping[str, Any]) -> None:
+    """Complain about settings of a format that none of the files has."""
+    from corpuscle.entities.documents import format_of
+
+    forms = {format_of(each) for each in values["documents"] if isinstance(each, File)}
+    for name, form in ("columns", "columns"), ("skip_faulty", "brat"):
+        if getattr(values["model"], name) and forms and form not in forms:
+            raise SettingError(f"{option_of(name)} means nothing here: it is for {form}, these are {', '.join(forms)}")
+
+
+@trains("entities", "entities train documents -o mentions.entities", check=_of_these_documents)
 def train(
     model: Any,
     documents: Documents = _documents(many=True),

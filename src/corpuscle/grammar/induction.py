@@ -254,7 +254,7 @@ def span_f1(gold: Sequence[np.ndarray], found: Sequence[np.ndarray], words: np.n
         return dict.fromkeys(("f1", "proper", "sentences"), float("nan"))
     table = np.array(rows, np.float64)
     sums, each = table.sum(axis=0), 2 * table[:, 0] / (table[:, 1] + table[:, 2])
-    proper = 2 * sums[3] / (sums[4] + sums[5]) if sums[4] + sums[5] else 1.0
+    proper = 2 * sums[3] / (sums[4] + sums[5]) if sums[4] + sums[5] else np.nan
     return {"f1": float(2 * sums[0] / (sums[1] + sums[2])), "proper": float(proper), "sentences": float(each.mean())}
 
 

@@ -380,6 +380,8 @@ class SpectralGrammar(SpectralSettings, TreebankGrammar):
     ) -> SpectralGrammar:
         """Learn from a treebank; development trees choose the weight of the PCFG. ``inside`` and ``outside``: functions
         for more features than those of the settings; an outside one must not look into a node's own tree."""
+        if self.estimate != "cluster":
+            self._refuse(("iterations",), "without estimate cluster")
         counted = self._count(trees)
         self.ranks_ = self.operators_ = self.counts_ = None
         moments = self._moments(trees, counted, inside, outside)

@@ -365,6 +365,8 @@ def evaluate(
     from corpuscle.text.heldout import overlap_shares
 
     shares: dict[str, float] = {}
+    if model is None and tags == "gold":
+        raise SettingError("--tags gold means nothing for a file of trees: it is of what --model sees")
     if model is None:
         trees = inputs.parsed_trees(found, len(gold))
     else:

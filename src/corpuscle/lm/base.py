@@ -6,7 +6,7 @@ whatever its probabilities come from; decoders can take such a model inside. Per
 sampling are the same for all models and live here.
 
 A model that is learned from text has a ``fit(corpus, ...)``, which begins with ``_take``. What ``lm train`` has to know
-of it is said by its class (``TUNES``, ``PARTIAL``, ``STARTS``, ``CLASSES``); what it has learned by ``summary``, and
+of it is said by its class (``TUNES``, ``DRAWS`` and others); what it has learned by ``summary``, and
 whether it has the form of an ARPA file by ``check_arpa`` and ``as_ngram``.
 """
 
@@ -154,12 +154,13 @@ class LanguageModel(Model, ABC):
       ``allow_markup``: settings of what is learned from text, see ``WordSettings``;
     - ``TUNES``: its ``fit`` takes a development text; ``PARTIAL``: the kind of unfinished work, if its ``fit`` takes a
       checkpoint; ``STARTS``: it can begin with another model; ``CLASSES``: it can model sequences of word classes
-      (``ClassModel``).
+      (``ClassModel``); ``DRAWS``: learning makes random choices, which a seed decides.
     """
 
     TUNES: ClassVar[bool] = False
     PARTIAL: ClassVar[Kind | None] = None
     STARTS: ClassVar[bool] = False
+    DRAWS: ClassVar[bool] = True
     CLASSES: ClassVar[bool] = False
     memory: int | None = None
     """How much memory counting may take, where that can be limited."""

@@ -177,6 +177,7 @@ class CacheModel(CacheSettings, LanguageModel):
     )
     SAVED: ClassVar = {"vocab_": container.Record(Vocab), "base_": container.Arrays("base")}
 
+    DRAWS = False
     by_document = True
 
     def __post_init__(self) -> None:

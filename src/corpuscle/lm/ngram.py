@@ -91,6 +91,7 @@ class NgramModel(NgramSettings, LanguageModel):
 
     KIND: ClassVar[container.Kind] = container.Kind("lm.ngram", 1, _ARRAYS, check=lambda loaded: _check_loaded(loaded))
     TUNES = True
+    DRAWS = False
     CLASSES = True
     ngrams_: Ngrams | None = learned()
 

@@ -53,12 +53,6 @@ class WordSettings(Settings):
     )
     allow_markup: bool = setting("Accept <s> and </s> as words.", default=False)
 
-    def _refuse(self, names: tuple[str, ...], where: str) -> None:
-        """Complain about those of some settings that were given."""
-        for name in names:
-            if self.origins[name] == "given":
-                raise SettingError(f"{name} means nothing {where}")
-
 
 class AutoSettings(WordSettings, UnitSettings, TokenSettings, TextSettings, Seeded, Parallel):
     """Settings of the best model for a text."""

@@ -11,7 +11,7 @@ from corpuscle.errors import CorpuscleWarning, InputError, SettingError, warn
 from corpuscle.lm.settings import NgramSettings
 from corpuscle.progress import one_line, say
 from corpuscle.text.settings import ReadingSettings, TextSettings
-from corpuscle.text.wording import count, number, percent
+from corpuscle.text.wording import count, counted, number, percent
 from corpuscle.verbs import (
     MOST,
     RAW,
@@ -34,7 +34,7 @@ from corpuscle.verbs import (
 )
 
 if TYPE_CHECKING:
-    from corpuscle.lm import Events, LanguageModel, LogLinearModel, NgramModel
+    from corpuscle.lm import Events, LanguageModel, LogLinearModel, Mixture, NgramModel
     from corpuscle.text import Corpus
 
 # ---- texts
@@ -112,6 +112,7 @@ def train(
         ("--dev", dev, model.TUNES),
         ("--class-model", class_model, model.CLASSES),
         ("--start", start, model.STARTS),
+        ("--seed", model.origins["seed"] == "given", model.DRAWS),
         ("--resume", keep.resume, model.PARTIAL is not None),
         ("--documents", documents, model.TUNES and model.by_document),
     ):
@@ -284,7 +285,10 @@ def mix(
     documents: str | None = _index,
     output: str | None,
 ) -> Learned:
-    """Mix two or more models with the weights that make a development text most likely."""
+    """Mix two or more models with the weights that make a development text most likely. The perplexities are those of
+    that text over the words of all models, so that they can be compared."""
+    import numpy as np
+
     from corpuscle.lm import Mixture
 
     parts = _MODELS.read(model)
@@ -293,15 +297,25 @@ def mix(
     mixture = Mixture(parts)
     corpus = text_of(dev, mixture, _DEV, documents=documents)
     mixture.fit(corpus)
-    values = [float(each.perplexity(corpus, draws=1)["perplexity"]) for each in (*parts, mixture)]
+    logs = [*mixture.component_logs(corpus), mixture.events(corpus).log_probability]
+    with np.errstate(over="ignore"):
+        values = [float(np.exp(-each.mean())) for each in logs]
     names = [one_line(str(each)) for each in (*model, output or "the mixture")]
     rows = zip([*mixture.weights_.tolist(), 1.0], map(number, values), names, strict=True)
     return Learned(
         mixture,
         {"weights": mixture.weights_.tolist(), "perplexity": values[-1], "perplexities": values[:-1]},
-        Table(("weight", "perplexity", "model"), rows).text(),
+        Table(("weight", "perplexity", "model"), rows).text() + _of_all_words(mixture),
         named=True,
     )
+
+
+def _of_all_words(mixture: Mixture) -> str:
+    """A line on what the perplexities of models with other words have in common."""
+    if all(len(model.vocab_) == len(mixture.vocab_) for model in mixture.models):
+        return ""
+    words = counted(len(mixture.vocab_) - 3, "word")
+    return f"\nthe models know different words: these perplexities are over the {words} of all of them together"
 
 
 @verb("lm", "lm weights loglinear.model house --top 20", out="-")

@@ -14,8 +14,8 @@ Efron, "Bootstrap methods: another look at the jackknife", 1979; Noreen, "Comput
 hypotheses", 1989; Koehn, "Statistical significance tests for machine translation evaluation", 2004.
 
 Figures that are made of counts of right and wrong (accuracy, precision, recall, F1) are at the end, with those that
-compare two systems by them. Counts are given by item (sentence, document); a ratio without cases (0/0) is 0, as the
-field has it.
+compare two systems by them. Counts are given by item (sentence, document); a ratio without cases (0/0) is not a
+number: the figure is missing, neither 0 nor 1.
 """
 
 from __future__ import annotations
@@ -262,8 +262,19 @@ ACCURACY = (Shown("accuracy", "accuracy"), Shown("total", "decisions", ","))
 
 
 def share(part: Any, whole: Any) -> Any:
-    """A part of a whole, element by element; 0/0 is 0, as the field has it."""
-    return np.divide(part, whole, out=np.zeros(np.shape(whole)), where=np.asarray(whole) != 0)
+    """A part of a whole, element by element; not a number where there is no whole (0/0).
+
+    >>> float(share(1, 4)), float(share(0, 0))
+    (0.25, nan)
+    """
+    return np.divide(part, whole, out=np.full(np.shape(whole), np.nan), where=np.asarray(whole) != 0)
+
+
+def harmonic(precision: Any, recall: Any) -> Any:
+    """F1 of precision and recall where these are not of the same counts: 0 if nothing is right, also where one of the
+    two is missing; missing if both are."""
+    low, high = np.nan_to_num(precision), np.nan_to_num(recall)
+    return np.where(np.isnan(precision) & np.isnan(recall), np.nan, 2 * low * high / np.maximum(low + high, 1e-300))
 
 
 def rate(part: int, whole: int) -> Figure:
@@ -335,4 +346,4 @@ def calibration_error(confidence: np.ndarray, right: np.ndarray, bins: int = 10)
     """
     bin_of = np.minimum((np.asarray(confidence) * bins).astype(np.int64), bins - 1)
     gaps = np.bincount(bin_of, confidence, bins) - np.bincount(bin_of, right, bins)
-    return float(np.abs(gaps).sum() / max(1, len(bin_of)))
+    return float(share(np.abs(gaps).sum(), len(bin_of)))

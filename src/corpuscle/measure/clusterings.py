@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from corpuscle.measure.bootstrap import share
 from corpuscle.measure.result import Result, Shown, signature
 
 CLUSTERINGS = (
@@ -57,7 +58,7 @@ def _contingency(predicted: Any, gold: Any) -> np.ndarray:
 def pair_agreement(predicted: Any, gold: Any) -> tuple[float, float]:
     """On which share of all pairs of items two labellings agree whether they belong together (the Rand index); and the
     mean of that share among pairs placed together and among pairs placed apart (Xing et al. 2002), which many small
-    classes do not make easy. Of a single item, both are 1.
+    classes do not make easy. Not a number where there are no such pairs.
 
     >>> pair_agreement([0, 0, 1], ["a", "a", "b"]), pair_agreement([0, 1, 1], ["a", "a", "b"])[0]
     ((1.0, 1.0), 0.3333333333333333)
@@ -67,9 +68,7 @@ def pair_agreement(predicted: Any, gold: Any) -> tuple[float, float]:
     both, placed, truly = _pairs(table.ravel()), _pairs(table.sum(axis=1)), _pairs(table.sum(axis=0))
     pairs = n * (n - 1) / 2
     apart = pairs - placed - truly + both
-    rand = (both + apart) / pairs if pairs else 1.0
-    together = both / placed if placed else 1.0
-    separate = apart / (pairs - placed) if pairs > placed else 1.0
+    rand, together, separate = share((both + apart, both, apart), (pairs, placed, pairs - placed)).tolist()
     return rand, (together + separate) / 2
 
 

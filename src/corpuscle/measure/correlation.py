@@ -29,7 +29,7 @@ from typing import Any
 
 import numpy as np
 
-from corpuscle.measure.bootstrap import bootstrap, comparison_of, interval_of, item_draws
+from corpuscle.measure.bootstrap import bootstrap, comparison_of, interval_of, item_draws, share
 from corpuscle.measure.result import Comparison, Result, Shown, resampled, signature
 
 SPEARMAN = (Shown("spearman", "Spearman", "."), Shown("covered/pairs", "covered"), Shown("pairs", "pairs", ","))
@@ -163,7 +163,7 @@ def _alpha(sums: np.ndarray) -> np.ndarray:
     observed, counts = sums[..., 0], sums[..., 2:]
     n = counts.sum(axis=-1)
     expected = n**2 - (counts**2).sum(axis=-1)
-    return np.where(expected > 0, 1.0 - (n - 1) * observed / np.maximum(expected, 1e-300), 1.0)
+    return 1.0 - share((n - 1) * observed, expected)
 
 
 def agreement(items: Sequence[Sequence[Sequence[Hashable]]], *, draws: int = 1000, seed: int = 1) -> Result:

@@ -88,11 +88,13 @@ def perplexity(
 
 def _of_sentences(result: Result) -> str:
     known, ends = result["perplexity_without_oov"], " with </s>" if "</s>" in result.signature else ""
+    one = "\nall unknown words count as one word, which is easy to predict: compare with models of the same words alone"
     return (
         f"perplexity {number(result['perplexity'])} (95 % {number(result['low'])} to {number(result['high'])})"
         + ("" if np.isnan(known) else f", without unknown words {number(known)}")
         + f"\n{result['tokens']:,} tokens{ends}, {result['oov']:,} unknown "
         f"({percent(result['oov'] / result['tokens'])}), {number(result['bits_per_token'])} bits a token"
+        + (one if result["perplexity"] < known else "")
     )
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from corpuscle.measure.bootstrap import bootstrap_all, compare, rate, share
+from corpuscle.measure.bootstrap import bootstrap_all, compare, harmonic, rate, share
 from corpuscle.measure.result import Comparison, Result, Shown, resampled, signature
 from corpuscle.text.alignments import Alignments
 from corpuscle.text.corpus import Corpus
@@ -25,8 +25,7 @@ _precision, _recall = rate(1, 2), rate(0, 3)
 
 
 def _f1(sums: np.ndarray) -> np.ndarray:
-    precision, recall = _precision(sums), _recall(sums)
-    return share(2 * precision * recall, precision + recall)
+    return harmonic(_precision(sums), _recall(sums))
 
 
 def _aer(sums: np.ndarray) -> np.ndarray:

@@ -8,8 +8,7 @@ what they are and never by their outer edges.
   that of gold mentions that are touched; ``one_to_one`` lets every mention be used once, in the largest matching.
 
 ``simple`` and ``complex`` are strict figures of mentions in one piece that share no character with another of their
-type, and of all others; ``discontinuous`` those of mentions with a gap. Documents are resampled. A figure without cases
-is 0, but 1 where nothing was to be found and nothing was found.
+type, and of all others; ``discontinuous`` those of mentions with a gap. Documents are resampled.
 
 Pradhan et al., "SemEval-2014 task 7: analysis of clinical text", 2014.
 """
@@ -23,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from corpuscle.measure.bootstrap import bootstrap_all, compare
+from corpuscle.measure.bootstrap import bootstrap_all, compare, harmonic, rate
 from corpuscle.measure.result import Comparison, Result, Shown, resampled, signature
 from corpuscle.text.standoff import Standoff
 
@@ -111,18 +110,10 @@ def mention_counts(
 def _ratios(kind: str) -> dict[str, Callable[[Any], Any]]:
     at = 4 * KINDS.index(kind)
 
-    def ratio(sums: Any, part: int) -> Any:
-        right, whole = sums[..., at + part], sums[..., at + part + 1]
-        nothing = (sums[..., at + 1] == 0) & (sums[..., at + 3] == 0)
-        return np.where(nothing, 1.0, right / np.maximum(whole, 1.0))
-
-    def f1(sums: Any) -> Any:
-        precision, recall = ratio(sums, 0), ratio(sums, 2)
-        return 2.0 * precision * recall / np.maximum(precision + recall, 1e-300)
-
+    precision, recall = rate(at, at + 1), rate(at + 2, at + 3)
     return {
-        f"{kind}_precision": lambda sums: ratio(sums, 0), f"{kind}_recall": lambda sums: ratio(sums, 2),
-        f"{kind}_f1": f1,
+        f"{kind}_precision": precision, f"{kind}_recall": recall,
+        f"{kind}_f1": lambda sums: harmonic(precision(sums), recall(sums)),
     }  # fmt: skip
 
 

@@ -78,8 +78,8 @@ def detection(
                 is_changed, is_wrong = one.lower() != form.lower(), one.lower() != right.lower()
                 tokens, changed, wrong = tokens + 1, changed + is_changed, wrong + is_wrong
                 both += is_changed and is_wrong
-    figures = {"precision": both / max(1, changed), "recall": both / max(1, wrong)}
-    figures |= {"f1": 2 * both / max(1, changed + wrong), "tokens": tokens}
+    figures = {"precision": float(share(both, changed)), "recall": float(share(both, wrong))}
+    figures |= {"f1": float(share(2 * both, changed + wrong)), "tokens": tokens}
     return {f"detection_{name}": value for name, value in figures.items()}
 
 

@@ -148,14 +148,16 @@ class Result(Printed):
         return plain({**self.figures, **edges, "signature": self.signature})
 
     def rows(self) -> Iterator[Row]:
-        """What is shown of the figures; one without a value is left out."""
+        """What is shown of the figures; one that cannot be computed, 0 of 0, is n/a."""
         for shown in self.shown:
+            if not self.figures.keys() >= {*shown.name.split("/")}:
+                continue
             value, low = shown.value(self.figures), self.figures.get(f"{shown.name}_low")
             edges = [] if low is None else [low, self.figures[f"{shown.name}_high"]]
             if shown is self.shown[0] and self.interval is not None:
                 edges = [self.interval.low, self.interval.high]
-            if not math.isnan(value):
-                yield Row(shown.label, shown.write(value), " to ".join(map(shown.write, edges)))
+            edges = [] if math.isnan(value) else edges
+            yield Row(shown.label, shown.write(value), " to ".join(map(shown.write, edges)))
 
     def text(self) -> str:
         """The result for people: what a command shows."""

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from corpuscle.measure.bootstrap import Figure, bootstrap_all, rate, sums_by_sentence
+from corpuscle.measure.bootstrap import Figure, bootstrap_all, rate, share, sums_by_sentence
 from corpuscle.measure.result import Result, Shown, resampled, signature
 from corpuscle.text.treebank import Treebank
 from corpuscle.text.wording import clip
@@ -103,7 +103,7 @@ def tagging_by_tag(gold: Treebank, found: Treebank) -> list[dict[str, Any]]:
         hits = pairs[tag, tag]
         wrong = [(-count, other) for (own, other), count in pairs.items() if own == tag and other != tag]
         rows.append({
-            "tag": tag, "words": words, "precision": hits / given[tag] if given[tag] else 0.0, "recall": hits / words,
+            "tag": tag, "words": words, "precision": float(share(hits, given[tag])), "recall": hits / words,
             "f1": 2 * hits / (words + given[tag]), "confused": min(wrong)[1] if wrong else "",
         })  # fmt: skip
     return rows

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from corpuscle.errors import SettingError, require
-from corpuscle.measure.bootstrap import bootstrap, compare
+from corpuscle.measure.bootstrap import bootstrap, compare, share
 from corpuscle.measure.overlaps import Candidates, bleu_statistics
 from corpuscle.measure.result import Comparison, Result, Shown, resampled, signature
 from corpuscle.text.corpus import starts_of
@@ -68,8 +68,8 @@ def bleu(
     sums = rows.sum(axis=0) if len(rows) else np.zeros(10)
     figures: dict[str, float | int] = {"bleu": float(_figure(sums))}
     for n in range(4):
-        figures[f"precision_{n + 1}"] = float(sums[2 * n] / sums[2 * n + 1]) if sums[2 * n + 1] else 0.0
-    figures["length_ratio"] = float(sums[8] / sums[9]) if sums[9] else 0.0
+        figures[f"precision_{n + 1}"] = float(share(sums[2 * n], sums[2 * n + 1]))
+    figures["length_ratio"] = float(share(sums[8], sums[9]))
     figures["sentences"] = len(rows)
     how = signature(
         "BLEU", references=1, case="mixed", tokeniser=tokenise, smoothing="exp",

@@ -181,6 +181,7 @@ class Normaliser(NormaliserSettings, container.Model):
             raise SettingError(f"annotated messages mean nothing with combine {self.combine}")
         if gold is not None and self.detect:
             raise SettingError("detect means nothing with annotated messages, which say what is ill-formed")
+        self._check_combination(parsed)
         self._forget()
         self.slang_, self.never_ = slang or Replacements({}), frozenset(word.lower() for word in never)
         standard = [] if gold is None else [_lower(" ".join(gold.standard(i)).split()) for i in range(len(gold))]
@@ -220,6 +221,22 @@ class Normaliser(NormaliserSettings, container.Model):
                 self.chosen_["min_confidence"] = 0.0  # all changes are weighed
                 self.chosen_["min_confidence"] = best_threshold(self, dev)
         return self
+
+    def _check_combination(self, parsed: Treebank | None) -> None:
+        """Complain about settings of what is not asked for."""
+        if not self.detect:
+            self._refuse(("positives", "examples", "aggregates"), "without detect")
+            if parsed is None and not self.pairs_bank:
+                self._refuse(("bank_score", "expand"), "without a bank: parsed text, pairs_bank or detect")
+        here = f"with combine {self.combine}"
+        if self.combine != "loglinear":
+            self._refuse(("decode", "beam"), here)
+        elif self.decode == "token":
+            self._refuse(("beam",), "with decode token")
+        if self.combine not in ("loglinear", "channel"):
+            self._refuse(("candidates",), here)
+        if self.combine not in ("sum", "similarity", "context"):
+            self._refuse(("keep",), here)
 
     @property
     def least_confidence(self) -> float:

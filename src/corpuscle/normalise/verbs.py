@@ -239,6 +239,7 @@ def survey(
     """How many words of texts, and of annotated messages, are not known, message by message; and kinds of errors."""
     from collections import Counter
 
+    from corpuscle.measure.bootstrap import share
     from corpuscle.normalise.corpus_tools import error_categories, survey_of
     from corpuscle.normalise.tokens import is_examined
     from corpuscle.text.columns import read_normalised
@@ -255,7 +256,8 @@ def survey(
     rows = []
     for name, typed in read.items():
         found = survey_of(typed, known)
-        row = {"name": os.path.basename(name), **found._asdict(), "unknown_rate": found.unknown / max(1, found.tokens)}
+        rate = float(share(found.unknown, found.tokens))
+        row = {"name": os.path.basename(name), **found._asdict(), "unknown_rate": rate}
         if name in gold:
             row["errors"] = error_categories(gold[name], set(slang.of) if slang is not None else set())
         rows.append(row)

@@ -169,7 +169,7 @@ def _record(cls: Any, data: Any) -> Any:
         if each.name in data:
             try:
                 values[each.name] = _read(hints[each.name], data[each.name])
-            except (AttributeError, LookupError, TypeError, ValueError) as error:
+            except (LookupError, TypeError, ValueError) as error:
                 raise ValueError(f"{each.name}: {error}") from None
         elif each.default is MISSING:
             raise ValueError(f"{each.name} is missing")
@@ -180,8 +180,13 @@ def _read(hint: Any, value: Any) -> Any:
     origin, inner = get_origin(hint), get_args(hint)
     if hint is Any:
         return value
+    if hint is float and value is None:  # a figure that cannot be computed
+        return math.nan
     if origin in (Union, UnionType):
         return None if value is None else _read(inner[0], value)
+    of_names = hint is Result or (origin is not None and issubclass(origin, Mapping))
+    if of_names and not isinstance(value, Mapping):
+        raise ValueError(f"{value!r} has no names")
     if hint is Result:
         figures = {name: math.nan if each is None else each for name, each in value.items() if name != "signature"}
         edges = [figures.pop(name, None) for name in ("low", "high", "deviation")]
@@ -189,7 +194,7 @@ def _read(hint: Any, value: Any) -> Any:
         return Result(figures, None if edges[0] is None else Interval(math.nan, *edges), value["signature"])
     if is_dataclass(hint):
         return _record(hint, value)
-    if origin is not None and issubclass(origin, Mapping):
+    if of_names:
         return {name: _read(inner[1], item) for name, item in value.items()}
     if hasattr(hint, "_fields") or (origin is tuple and inner[1:] != (...,)):
         types = inner or get_type_hints(hint).values()

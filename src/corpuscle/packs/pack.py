@@ -191,6 +191,9 @@ class LoadedPack:
         return self._models[name]
 
     def __getattr__(self, name: str) -> Any:
+        """A model by its name. Called for a property that failed, too: that one is asked again, for its own error."""
+        if hasattr(type(self), name):
+            return object.__getattribute__(self, name)
         if name.startswith("_") or name not in self._files:
             raise AttributeError(f"this pack has no {name!r}; its models are {', '.join(self) or 'none'}")
         return self.model(name)

@@ -401,6 +401,8 @@ def evaluate(
     from corpuscle.measure import attachment, attachment_by, calibration_error, oracle
 
     gold.check_trees()
+    if model is None and (tags != _TAGS.default or tagger is not None):
+        raise SettingError("--tags and --tagger mean nothing for a file of parses: they are of what --model sees")
     if model is not None:
         found = model.annotate(_tagged(model, gold, tags, tagger), confidence=model.CALIBRATED)
     assert found is not None

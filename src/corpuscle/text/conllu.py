@@ -76,7 +76,7 @@ class _Sentence:
 
 
 def is_treebank(path: AnyPath) -> bool:
-    """Whether a file is CoNLL-U: its name ends in ``.conllu``, packed or not, or it is a pipe with its columns."""
+    """Whether a file is CoNLL-U: it has its columns, whatever its name, or its name ends in ``.conllu``."""
     return suffix_of(path) == ".conllu"
 
 

@@ -15,6 +15,7 @@ import gzip
 import io
 import lzma
 import os
+import re
 import shutil
 import stat
 import sys
@@ -180,18 +181,46 @@ def open_stream(path: AnyPath, *, lines: bool = True) -> Iterator[_Stream]:
         yield _Stream(stream, packed, path, lines)
 
 
-def suffix_of(path: AnyPath) -> str:
-    """What a file is, by the end of its name: ``.conllu`` of ``trees.conllu.gz``. The name of a pipe does not say it,
-    its first line that is no comment does (``.conllu``, ``.jsonl``, ``.mrg``, ``.tsv`` or none of these)."""
+_UNMISTAKABLE = {
+    ".conllu": rb"\d+(-\d+|\.\d+)?(\t[^\t\n]*){9}(\n|\Z)", ".jsonl": rb'\{"[^"\n]*":',
+    ".tmx": rb"(<\?xml[^>]*>\s*)?<tmx\b", ".xml": rb"(<\?xml[^>]*>\s*)?<Transliteration",
+}  # fmt: skip
+"""How files begin that can be nothing else."""
+
+
+def head_of(path: AnyPath) -> bytes:
+    """How a file begins, from its first line that is neither blank nor a comment on; nothing of stdin, which is read
+    once, nor of what cannot be read, about which its reader complains."""
     name = os.fspath(path)
+    try:
+        kind = 0 if name == STDIO else os.stat(name).st_mode
+        if stat.S_ISFIFO(kind):
+            data = open_bytes(path)
+        elif stat.S_ISREG(kind):
+            with open_stream(path, lines=False) as stream:
+                data = stream.read(_BLOCK)
+        else:
+            return b""
+    except (InputError, OSError, ValueError):
+        return b""
+    return re.sub(rb"\A(?:[ \t\r]*(?:#[^\n]*)?\n)*[ \t]*", b"", data.removeprefix(BOM))
+
+
+def suffix_of(path: AnyPath) -> str:
+    """What a file is: what it begins with decides, where that can be nothing else, then the end of its name: ``.tsv``
+    of ``table.tsv.gz``. The name of a pipe says nothing: its first line that is no comment decides alone (``.conllu``,
+    ``.jsonl``, ``.mrg``, ``.tsv`` or none of these)."""
+    name, head = os.fspath(path), head_of(path)
+    known = next((suffix for suffix, begins in _UNMISTAKABLE.items() if re.match(begins, head)), None)
+    if known is not None:
+        return known
     try:
         piped = name != STDIO and stat.S_ISFIFO(os.stat(name).st_mode)
     except (OSError, ValueError):
         piped = False
     if not piped:
         return os.path.splitext(name.removesuffix(".gz").removesuffix(".xz"))[1]
-    lines = (line.strip() for line in open_bytes(path).split(b"\n"))
-    first = next((line for line in lines if line and not line.startswith(b"#")), b"")
+    first = head.partition(b"\n")[0]
     if first.count(b"\t") == 9:
         return ".conllu"
     return {b"{": ".jsonl", b"(": ".mrg"}.get(first[:1], ".tsv" if b"\t" in first else "")

@@ -149,9 +149,9 @@ def seen(hashes: np.ndarray, corpus: Corpus) -> np.ndarray:
 
 
 def overlap(hashes: np.ndarray, corpus: Corpus) -> float:
-    """The share of the non-empty sentences of a corpus that are among the hashed ones; 0 if there are none."""
+    """The share of the non-empty sentences of a corpus that are among the hashed ones; no number if there are none."""
     total = np.count_nonzero(corpus.lengths)
-    return np.count_nonzero(seen(hashes, corpus)) / total if total else 0.0
+    return np.count_nonzero(seen(hashes, corpus)) / total if total else float("nan")
 
 
 def overlap_shares(model: Any, corpus: Corpus, name: str) -> dict[str, float]:

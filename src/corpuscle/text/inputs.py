@@ -23,7 +23,7 @@ from corpuscle.text.bitext import Bitext, read_bitext
 from corpuscle.text.brackets import parse_brackets, read_brackets
 from corpuscle.text.conllu import is_treebank, read_conllu
 from corpuscle.text.corpus import Corpus
-from corpuscle.text.files import STDIO, AnyPath, expand, read_lines, read_raw
+from corpuscle.text.files import STDIO, AnyPath, expand, read_lines, read_raw, suffix_of
 from corpuscle.text.formats import format_of
 from corpuscle.text.origin import Listed, Origin
 from corpuscle.text.pairs import Pair, read_news, read_pairs
@@ -98,7 +98,7 @@ def _running(path: AnyPath) -> str:
 
 
 def read_bank(path: AnyPath, raw: bool = False) -> Treebank:
-    """A CoNLL-U file (``.conllu``, or stdin); or a text with a sentence of words on each line, or (``raw``) running
+    """A CoNLL-U file, or stdin; or a text with a sentence of words on each line, or (``raw``) running
     text, split into sentences and tokens first, as a treebank without annotation."""
     if is_treebank(path) or (path == STDIO and not raw):
         if raw:
@@ -211,7 +211,7 @@ def names(value: Any, model: Any, declared: Input | None = None) -> Any:
 def pairs(value: Any, model: Any, declared: Input | None = None) -> Any:
     """Name pairs: a file, or pairs of strings."""
     if _is_path(value):
-        return read_news(value) if str(value).endswith(".xml") else read_pairs(value)
+        return read_news(value) if suffix_of(value) == ".xml" else read_pairs(value)
     found = Listed[Pair]([], getattr(value, "origin", None))
     for number, pair in enumerate(_lines(value) if isinstance(value, Typed) else value):
         if not isinstance(pair, list | tuple) or len(pair) != 2:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import isnan
 
 LONGEST_WORD = 60
 
@@ -29,12 +30,13 @@ def size(n_bytes: int) -> str:
 
 
 def number(value: float) -> str:
-    """A number that is neither a count nor a share: three decimals, or three digits where these would be noughts.
+    """A number that is neither a count nor a share: three decimals, or three digits where these would be noughts; n/a
+    if it is none.
 
     >>> number(1234.5678), number(0.00012345), number(0)
     ('1,234.568', '0.000123', '0.000')
     """
-    return f"{value:.3g}" if 0 < abs(value) < 0.01 else f"{value:,.3f}"
+    return "n/a" if isnan(value) else f"{value:.3g}" if 0 < abs(value) < 0.01 else f"{value:,.3f}"
 
 
 def seconds(value: float) -> str:
@@ -46,13 +48,13 @@ def seconds(value: float) -> str:
     return f"{value:,.1f} s"
 
 
-def percent(share: float, digits: int = 1, sign: str = "-") -> str:
-    """A fraction as people write it; ``sign``: ``+`` shows that of positive ones, too.
+def percent(share: float | None, digits: int = 1, sign: str = "-") -> str:
+    """A fraction as people write it, n/a if there is none; ``sign``: ``+`` shows that of positive ones, too.
 
-    >>> percent(0.1234), percent(0.1234, sign="+")
-    ('12.3 %', '+12.3 %')
+    >>> percent(0.1234), percent(0.1234, sign="+"), percent(float("nan"))
+    ('12.3 %', '+12.3 %', 'n/a')
     """
-    return f"{100 * share:{sign}.{digits}f} %"
+    return "n/a" if share is None or isnan(share) else f"{100 * share:{sign}.{digits}f} %"
 
 
 def enumerated(things: Sequence[str]) -> str:

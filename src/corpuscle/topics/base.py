@@ -28,7 +28,7 @@ from corpuscle.model import Kind, Model
 from corpuscle.scale import chunks_of
 from corpuscle.settings import Seeded, learned
 from corpuscle.text.corpus import Corpus, Preprocessing, items_of, starts_of
-from corpuscle.text.files import STDIO, AnyPath, expand, read_lines
+from corpuscle.text.files import STDIO, AnyPath, expand, read_lines, suffix_of
 from corpuscle.text.heldout import item_hashes
 from corpuscle.text.html import table
 from corpuscle.text.origin import Origin
@@ -61,7 +61,7 @@ def read_documents(
     Documents without words are left out, with a warning. It is an error if there are no words at all.
     """
     settings: dict[str, Any] = {"vocab": vocab, "unk_token": unk_token, "preprocessing": preprocessing}
-    packed = [os.fspath(path).endswith((".jsonl", ".jsonl.gz", ".jsonl.xz")) for path in paths]
+    packed = [suffix_of(path) == ".jsonl" for path in paths]
     if any(packed):
         if not all(packed) or documents is not None:
             raise SettingError("JSON lines hold whole documents: give no other files and no index with them")

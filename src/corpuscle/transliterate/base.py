@@ -16,7 +16,7 @@ from corpuscle.errors import InputError, SettingError, warn
 from corpuscle.model import Model
 from corpuscle.random import Random
 from corpuscle.text.corpus import Corpus
-from corpuscle.text.files import AnyPath, write_atomically
+from corpuscle.text.files import AnyPath, suffix_of, write_atomically
 from corpuscle.text.heldout import item_hashes, seen
 from corpuscle.text.inputs import pairs as read_name_pairs
 from corpuscle.text.origin import Listed, error_about
@@ -221,7 +221,7 @@ def write_results(names: Iterable[tuple[str, Sequence[Candidate]]], path: AnyPat
 
 def read_results(path: AnyPath) -> list[list[str]]:
     """Ranked targets from what ``apply`` writes: one target a line; source, rank, target, score a line; or XML."""
-    if str(path).endswith(".xml"):
+    if suffix_of(path) == ".xml":
         return [list(pair.targets) for pair in read_news(path, results=True)]
     results: list[list[str]] = []
     for number, fields in read_table(path):

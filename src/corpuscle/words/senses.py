@@ -187,7 +187,8 @@ def draw_meanings(
         word, count = meaning.vocab.word(id), round(meaning.counts[id])
         names.append(Place(word, x, y, 0, f"{word}: the mean of {count:,} tokens", id in given))
     title = "Words by their meaning" + (" (blue), and tokens in context (orange)" if tokens else "")
-    spoken = f"{len(ids)} words and {len(tokens)} tokens; the plane keeps {kept:.0%} of their squared distances. "
+    part = "n/a" if np.isnan(kept) else f"{kept:.0%}"
+    spoken = f"{len(ids)} words and {len(tokens)} tokens; the plane keeps {part} of their squared distances. "
     spoken += "; ".join(f"{place.name} at {place.x:.2f}, {place.y:.2f}" for place in names[:60])
     return place_map(names, title=title, description=spoken)
 
@@ -204,7 +205,7 @@ def classical_scaling(distances: np.ndarray) -> tuple[np.ndarray, float]:
     places[:, : len(order)] = vectors[:, order] * np.sqrt(kept)
     places *= np.where(places[np.abs(places).argmax(axis=0), [0, 1]] < 0, -1.0, 1.0)
     total = np.maximum(values, 0.0).sum()
-    return places, float(kept.sum() / total) if total > 0 else 1.0
+    return places, float(kept.sum() / total) if total > 0 else float("nan")
 
 
 # ---- ambiguous words

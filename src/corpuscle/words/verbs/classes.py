@@ -41,6 +41,12 @@ def train(
     keep: Keep,
 ) -> Learned:
     """Learn word classes from text, a sentence a line, or from treebanks (CoNLL-U)."""
+    from corpuscle.text import Corpus
+
+    if model.layer != "form" and isinstance(text, Corpus):
+        raise SettingError(f"--layer {model.layer} means nothing for running text: it is of treebanks (CoNLL-U)")
+    if model.origins["seed"] == "given" and (start := model.settings.get("start", "random")) != "random":
+        raise SettingError(f"--seed means nothing with --start {start}, which makes no random choices")
     model.fit(text, checkpoint=keep.checkpoint(model, text))
     figures = {
         "classes": model.n_classes_,
