@@ -87,6 +87,6 @@ def tables(results: dict[str, Any]) -> list[str]:
 def notes(results: dict[str, Any]) -> str:
     """How to read the table."""
     return (
-        "Seconds of wall-clock time on two cores. In the cold run kernels of later steps compile in a second process "
-        "while the first steps work; what is said about compiling counts as a sign of life."
+        "Seconds of wall-clock time on two cores. Two processes do steps side by side and share what they compile; on "
+        "a pipe, as here, `learn` gives a sign of life after ten seconds of silence."
     )
