@@ -353,7 +353,7 @@ def test_bad_input_is_one_clear_line_and_exit_code_2(sample, capsys, tmp_path) -
         (["train", source, target, *out, "--method", "ibm1", "--p0", "0.1"], "--p0 means nothing with --method ibm1"),
         (["train", source, target, *out, "--resume"], "nothing to resume"),
         (["apply", model, source, target, "--symmetrise", "magic"], "--symmetrise is one of"),
-        (["apply", model, source, target, "--threshold", "0"], "the threshold is above 0"),
+        (["apply", model, source, target, "--decode", "posterior", "--threshold", "0"], "the threshold is above 0"),
         (["apply", source, source, target], ""),
         (["train", source, target, *out, "--links", out[1]], "two outputs cannot be one file"),
         (["filter", model, source, target, *out, "--kept", out[1]], "two outputs cannot be one file"),
