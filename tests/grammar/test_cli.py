@@ -17,7 +17,15 @@ SCORES = {name + end: FRACTION for name in RATES for end in ("", "_low", "_high"
     "crossing": float, "crossing_low": float, "crossing_high": float, "words": int, "unparsed": int, "trees": int,
     "right": int, "found": int, "gold": int, "low": FRACTION, "high": FRACTION, "deviation": float, "signature": str,
 }  # fmt: skip
-ROWS = {"name": str, "right": int, "found": int, "gold": int, "precision": float, "recall": float, "f1": float}
+ROWS = {
+    "name": str,
+    "right": int,
+    "found": int,
+    "gold": int,
+    "precision": float | None,
+    "recall": float | None,
+    "f1": float | None,
+}
 
 
 def run(capsys, *words, code=0):

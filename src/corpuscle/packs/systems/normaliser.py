@@ -130,7 +130,8 @@ def learn(job: Job, settings: Settings) -> Messages:
     meanings = None if slang is None else read_slang(slang)
 
     def fit(some: Normalised | None, combine: str = "loglinear") -> Normaliser:
-        model = Normaliser(combine=combine, decode=settings["decode"], **job.common)
+        decode = {"decode": settings["decode"]} if combine == "loglinear" else {}  # a dictionary decodes nothing
+        model = Normaliser(combine=combine, **decode, **job.common)
         return model.fit(messages, some, clean=clean, words=words, slang=meanings)
 
     with naming(path):

@@ -45,7 +45,7 @@ def train(
 
     if model.layer != "form" and isinstance(text, Corpus):
         raise SettingError(f"--layer {model.layer} means nothing for running text: it is of treebanks (CoNLL-U)")
-    if model.origins["seed"] == "given" and (start := model.settings.get("start", "random")) != "random":
+    if model.origins.get("seed") == "given" and (start := model.settings.get("start", "random")) != "random":
         raise SettingError(f"--seed means nothing with --start {start}, which makes no random choices")
     model.fit(text, checkpoint=keep.checkpoint(model, text))
     figures = {
