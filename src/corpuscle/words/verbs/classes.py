@@ -43,8 +43,8 @@ def train(
     """Learn word classes from text, a sentence a line, or from treebanks (CoNLL-U)."""
     from corpuscle.text import Corpus
 
-    if model.layer != "form" and isinstance(text, Corpus):
-        raise SettingError(f"--layer {model.layer} means nothing for running text: it is of treebanks (CoNLL-U)")
+    if (layer := model.settings.get("layer", "form")) != "form" and isinstance(text, Corpus):
+        raise SettingError(f"--layer {layer} means nothing for running text: it is of treebanks (CoNLL-U)")
     if model.origins.get("seed") == "given" and (start := model.settings.get("start", "random")) != "random":
         raise SettingError(f"--seed means nothing with --start {start}, which makes no random choices")
     model.fit(text, checkpoint=keep.checkpoint(model, text))
