@@ -130,9 +130,8 @@ def learn(job: Job, settings: Settings) -> Messages:
     meanings = None if slang is None else read_slang(slang)
 
     def fit(some: Normalised | None, combine: str = "loglinear") -> Normaliser:
-        decode = {"decode": settings["decode"]} if combine == "loglinear" else {}  # a dictionary decodes nothing
-        model = Normaliser(combine=combine, **decode, **job.common)
-        return model.fit(messages, some, clean=clean, words=words, slang=meanings)
+        own = job.common | ({"decode": settings["decode"]} if combine == "loglinear" else {})
+        return Normaliser(combine=combine, **own).fit(messages, some, clean=clean, words=words, slang=meanings)
 
     with naming(path):
         measures, baseline = None, 0.0

@@ -284,8 +284,7 @@ def project(job: Job, settings: Settings) -> Projected:
         own, other, matrix = other, own, matrix.transposed()
     side, target, judged = Treebank.from_sentences(list(own)), Treebank.from_sentences(list(other)), None
     with naming(path):
-        parsed = _by_the_pack(job, side)
-        if parsed is None:
+        if (parsed := _by_the_pack(job, side)) is None:
             parsed, judged = _by_classes(job, side, settings)
     chosen = {"classes": _classes(target.corpus, settings), **{name: settings[name] for name in ("threshold", "kappa")}}
     model, data = ProjectedParser(tag_layer="classes", **job.common, **chosen), Projection(parsed, target, matrix)
@@ -305,9 +304,8 @@ def _by_the_pack(job: Job, side: Treebank) -> Treebank | None:
     if not all((job.pack / name).is_file() for name in (TAGGER, FILE)):
         return None
     tagger, parser = load(job.pack / TAGGER), load(job.pack / FILE)
-    if not set(parser.tag_layers_) <= set(tagger.layers_):
-        return None
-    return parser.annotate(tagger.annotate(side))
+    fits = set(parser.tag_layers_) <= set(tagger.layers_)
+    return parser.annotate(tagger.annotate(side)) if fits else None
 
 
 def _by_classes(job: Job, side: Treebank, settings: Settings) -> tuple[Treebank, Judged]:
