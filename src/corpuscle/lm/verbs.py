@@ -112,7 +112,7 @@ def train(
         ("--dev", dev, model.TUNES),
         ("--class-model", class_model, model.CLASSES),
         ("--start", start, model.STARTS),
-        ("--seed", model.origins["seed"] == "given", model.DRAWS),
+        ("--seed", model.origins.get("seed") == "given", model.DRAWS),
         ("--resume", keep.resume, model.PARTIAL is not None),
         ("--documents", documents, model.TUNES and model.by_document),
     ):
