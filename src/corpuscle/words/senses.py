@@ -205,7 +205,7 @@ def classical_scaling(distances: np.ndarray) -> tuple[np.ndarray, float]:
     places[:, : len(order)] = vectors[:, order] * np.sqrt(kept)
     places *= np.where(places[np.abs(places).argmax(axis=0), [0, 1]] < 0, -1.0, 1.0)
     total = np.maximum(values, 0.0).sum()
-    return places, float(kept.sum() / total) if total > 0 else float("nan")
+    return places, float(kept.sum() / total) if total > 0 else 1.0  # points in one place stay there
 
 
 # ---- ambiguous words
